@@ -1,0 +1,1 @@
+"""Truco as a service: rules, store and HTTP, one package each."""

@@ -1,0 +1,514 @@
+"""What a seat can do: one class an action, with its members, its candidates, its check and its effect.
+
+`check` reads a `PlayerView`, never the state: by its signature, legality cannot depend on what the seat does not know.
+`legal_actions` is the candidates that pass `check`, so the two cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import ClassVar, Final, NoReturn
+
+from service.engine import flow
+from service.engine.cards import HAND_SIZE, Card
+from service.engine.events import (
+    Accepted,
+    CardsShown,
+    Folded,
+    PackCut,
+    PenaltyTaken,
+    Raised,
+    Resigned,
+)
+from service.engine.proof import wins_for_sure
+from service.engine.rules import Penalty, RaiseTiming
+from service.engine.state import (
+    DealFrom,
+    DealStyle,
+    GameReason,
+    GameState,
+    Hand,
+    HandReason,
+    Kind,
+    Phase,
+    Seat,
+    Shown,
+    Table,
+    Team,
+    Transition,
+    other_team,
+    team_of,
+)
+from service.engine.state import Raise as PendingRaise
+from service.engine.view import PlayerView, view_for
+
+
+class Reason(StrEnum):
+    """Why an action is refused; the API answers 409 with the same code (`HAND_OVER` never leaves the engine)."""
+
+    GAME_FINISHED = "game_finished"
+    HAND_OVER = "hand_over"
+    NOT_YOUR_TURN = "not_your_turn"
+    ANSWER_PENDING = "answer_pending"
+    NOTHING_TO_ANSWER = "nothing_to_answer"
+    NOT_YOUR_TEAM_TO_ANSWER = "not_your_team_to_answer"
+    SAME_TEAM_RAISE = "same_team_raise"
+    LADDER_EXHAUSTED = "ladder_exhausted"
+    WRONG_STEP = "wrong_step"
+    RAISE_FORBIDDEN = "raise_forbidden"
+    COVERED_FORBIDDEN = "covered_forbidden"
+    CARD_NOT_HELD = "card_not_held"
+    SHOW_FORBIDDEN = "show_forbidden"
+    SHOW_NOT_PROVEN = "show_not_proven"
+
+
+class IllegalActionError(Exception):
+    """An action that the rules refuse now. Nothing has changed."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class MalformedActionError(ValueError):
+    """An action that can never be right in this game; `member` is the one at fault."""
+
+    def __init__(self, member: str, detail: str) -> None:
+        super().__init__(f"{member}: {detail}")
+        self.member = member
+        self.detail = detail
+
+
+class CutKind(StrEnum):
+    AT = "at"
+    DRY = "dry"
+    NONE = "none"
+
+
+Member = str | int | bool
+"""An action's member as it is written in JSON."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing a seat does. The fields of a subclass are its members in JSON, by the same names."""
+
+    type: ClassVar[str]
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Action]:
+        """All of this kind that *view*'s viewer might do, each once in its shortest form, legal or not."""
+        raise NotImplementedError
+
+    def check(self, view: PlayerView) -> None:
+        """Raises `IllegalActionError` or `MalformedActionError` if the viewer may not do this now."""
+        raise NotImplementedError
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        """What follows when *seat* does this. Only after `check`."""
+        raise NotImplementedError
+
+    def members(self) -> dict[str, Member]:
+        """Its members as JSON values, without those that are not set."""
+        members: dict[str, Member] = {}
+        for field in fields(self):
+            value: Card | Member | None = getattr(self, field.name)
+            if value is not None and value is not False:
+                members[field.name] = str(value) if isinstance(value, Card | StrEnum) else value
+        return members
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play(Action):
+    """Lay a card, named by itself or by its slot; in a blind hand by its slot only."""
+
+    type = "play"
+    card: Card | None = None
+    slot: int | None = None
+    covered: bool = False
+
+    def __post_init__(self) -> None:
+        if self.card is None and self.slot is None:
+            raise MalformedActionError("card", "play needs a card or a slot")
+        if self.card is not None and self.slot is not None:
+            raise MalformedActionError("slot", "play takes a card or a slot, not both")
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Play]:
+        for held in view.own:
+            named = cls(slot=held.slot) if held.card is None else cls(card=held.card)
+            yield named
+            yield replace(named, covered=True)
+
+    def check(self, view: PlayerView) -> None:
+        seat, hand = _seat_and_hand(view)
+        _refuse_while_answer_is_due(view.table, hand, "card")
+        _refuse_out_of_turn(hand, seat)
+        if self.covered:
+            self._refuse_covered(view.table, hand)
+        if not any(self._names(held.slot, held.card) for held in view.own):
+            what = f"the card {self.card}" if self.slot is None else f"a card in slot {self.slot}"
+            how = "; in a blind hand cards are named by slot" if view.table.is_blind else ""
+            _refuse(Reason.CARD_NOT_HELD, f"seat {seat} cannot name {what}{how}")
+
+    def _refuse_covered(self, table: Table, hand: Hand) -> None:
+        first = table.rules.covered_from_trick
+        running = len(hand.results) + 1
+        if table.is_blind:
+            _refuse(Reason.COVERED_FORBIDDEN, "no card is covered in a blind hand")
+        if first is None:
+            _refuse(Reason.COVERED_FORBIDDEN, "these rules allow no covered card")
+        if running < first:
+            _refuse(
+                Reason.COVERED_FORBIDDEN,
+                f"this is trick {running}, cards may be covered from trick {first}",
+            )
+
+    def _names(self, slot: int, card: Card | None) -> bool:
+        return slot == self.slot if self.card is None else card == self.card
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        slot = next(
+            slot
+            for slot, card in enumerate(state.secrets.hands[seat])
+            if card is not None and self._names(slot, card)
+        )
+        return flow.play_card(state, seat, slot, self.covered)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raise(Action):
+    """Ask for the next step of the ladder. Where that is not allowed it costs `penalty`, or is refused."""
+
+    type = "raise"
+    to: int | None = None
+    """The next step; None means just that."""
+    penalty: Penalty | None = None
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Raise]:
+        penalty = view.table.raise_penalty
+        step = _next_step(view.table)
+        if penalty is not None:
+            yield cls(penalty=penalty)
+        elif step is not None:
+            yield cls(to=step)
+
+    def check(self, view: PlayerView) -> None:
+        seat, hand = _seat_and_hand(view)
+        table, team = view.table, team_of(seat)
+        is_answer = hand.phase is Phase.ANSWER and table.answering_team == team
+        if not is_answer:
+            _refuse_while_answer_is_due(table, hand, "raise")
+            if table.rules.raise_timing is RaiseTiming.OWN_TURN or hand.phase is not Phase.PLAY:
+                _refuse_out_of_turn(hand, seat)
+        self._refuse_forbidden(table, team)
+        step = _next_step(table)
+        if step is None:
+            top = table.rules.ladder[-1]
+            _refuse(Reason.LADDER_EXHAUSTED, f"there is no step above {top}")
+        if not is_answer and hand.raised_by == team:
+            _refuse(
+                Reason.SAME_TEAM_RAISE,
+                f"seat {seat} may not raise: its team made the last raise (worth {hand.value} now)",
+            )
+        if self.to not in (None, step):
+            _refuse(Reason.WRONG_STEP, f"the next step is {step}, not {self.to}")
+        if self.penalty not in (None, table.raise_penalty):
+            cost = table.raise_penalty or "nothing"
+            _refuse(Reason.WRONG_STEP, f"a raise costs {cost} here, not {self.penalty}")
+
+    @staticmethod
+    def _refuse_forbidden(table: Table, team: Team) -> None:
+        penalty, cost = table.raise_penalty, table.rules.eleven_value
+        if penalty is Penalty.FORBIDDEN:
+            _refuse(Reason.RAISE_FORBIDDEN, "nobody may raise in this hand")
+        if penalty is Penalty.LOSE_POINTS and table.score[team] < cost:
+            _refuse(
+                Reason.RAISE_FORBIDDEN,
+                f"a raise costs {cost} points here, team {team} has {table.score[team]}",
+            )
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        table, hand = state.table, state.table.hand
+        step, penalty = _next_step(table), table.raise_penalty
+        assert hand is not None and step is not None
+        raised = Raised(seat=seat, to=step, penalty=penalty)
+        if penalty is not None:
+            taken = _take_penalty(state, seat, penalty)
+            return Transition(taken.state, (raised, *taken.events))
+        if hand.pending is not None:
+            hand = replace(hand, value=hand.pending.to, raised_by=hand.pending.team)
+        hand = replace(hand, phase=Phase.ANSWER, pending=PendingRaise(seat, step))
+        return Transition(replace(state, table=replace(table, hand=hand)), (raised,))
+
+
+def _next_step(table: Table) -> int | None:
+    """What a raise would ask for now; None at the top of the ladder."""
+    assert table.hand is not None
+    pending = table.hand.pending
+    return table.rules.step_after(table.hand.value if pending is None else pending.to)
+
+
+def _take_penalty(state: GameState, seat: Seat, penalty: Penalty) -> Transition:
+    """The raiser's team pays and the hand is void (S2 "perderá três tentos", S4 "perde o jogo")."""
+    table, team = state.table, team_of(seat)
+    points = table.rules.eleven_value if penalty is Penalty.LOSE_POINTS else 0
+    score = flow.add_points(table.score, team, -points)
+    closed = flow.close_hand(replace(state, table=replace(table, score=score)), HandReason.PENALTY)
+    paid = PenaltyTaken(seat=seat, kind=penalty, points=points, score=score)
+    if penalty is Penalty.LOSE_POINTS:
+        return Transition(closed, (paid,))
+    won = flow.win_game(closed, other_team(team), GameReason.PENALTY)
+    return Transition(won.state, (paid, *won.events))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer(Action):
+    """Accept or fold: the answer to a raise, or the decision of a mão de onze."""
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Action]:
+        yield cls()
+
+    def check(self, view: PlayerView) -> None:
+        seat, hand = _seat_and_hand(view)
+        if hand.phase not in (Phase.ELEVEN, Phase.ANSWER):
+            _refuse(
+                Reason.NOTHING_TO_ANSWER, f"no raise waits and the hand is in phase {hand.phase}"
+            )
+        if view.table.answering_team != team_of(seat):
+            _refuse(
+                Reason.NOT_YOUR_TEAM_TO_ANSWER,
+                f"team {view.table.answering_team} answers, seat {seat} is of team {team_of(seat)}",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accept(_Answer):
+    type = "accept"
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        hand = state.table.hand
+        assert hand is not None
+        accepted = replace(hand, phase=Phase.PLAY, pending=None)
+        if hand.pending is not None:
+            accepted = replace(accepted, value=hand.pending.to, raised_by=hand.pending.team)
+        return Transition(
+            replace(state, table=replace(state.table, hand=accepted)),
+            (Accepted(seat=seat, of=_answered(hand), value=accepted.value),),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold(_Answer):
+    type = "fold"
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        hand = state.table.hand
+        assert hand is not None
+        points = state.table.rules.ladder[0] if hand.phase is Phase.ELEVEN else hand.value
+        won = flow.win_hand(state, other_team(team_of(seat)), points, HandReason.FOLDED)
+        folded = Folded(seat=seat, of=_answered(hand), value=points)
+        return Transition(won.state, (folded, *won.events))
+
+
+def _answered(hand: Hand) -> str:
+    return "eleven" if hand.phase is Phase.ELEVEN else "raise"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Show(Action):
+    """Lay the held cards open as a proven win; the hand ends at once (S2, "Mão de 11")."""
+
+    type = "show"
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Show]:
+        yield cls()
+
+    def check(self, view: PlayerView) -> None:
+        seat, hand = _seat_and_hand(view)
+        if not view.table.rules.eleven_show or hand.kind is Kind.NORMAL or view.table.is_blind:
+            _refuse(
+                Reason.SHOW_FORBIDDEN, "cards are shown only in an open mão de onze that allows it"
+            )
+        _refuse_while_answer_is_due(view.table, hand, "show")
+        _refuse_out_of_turn(hand, seat)
+        if not wins_for_sure(view):
+            _refuse(
+                Reason.SHOW_NOT_PROVEN, f"the cards of seat {seat} do not win against everything"
+            )
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        hand = state.table.hand
+        assert hand is not None
+        cards = tuple(card for card in state.secrets.hands[seat] if card is not None)
+        won = flow.win_hand(state, team_of(seat), hand.value, HandReason.SHOWN, Shown(seat, cards))
+        return Transition(won.state, (CardsShown(seat=seat, cards=cards), *won.events))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut(Action):
+    """Cut the pack, or leave it as it is and perhaps take its top three cards for a seat of the team (S2)."""
+
+    type = "cut"
+    cut: CutKind
+    at: int | None = None
+    """How many cards go from top to bottom."""
+    take_for: Seat | None = None
+
+    def __post_init__(self) -> None:
+        if (self.cut is CutKind.AT) != (self.at is not None):
+            raise MalformedActionError("at", "goes with cut: at, and only with it")
+        if self.cut is CutKind.AT and self.take_for is not None:
+            raise MalformedActionError("take_for", "cards are taken only after a dry cut or none")
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Cut]:
+        rules = view.table.rules
+        for at in range(1, len(rules.deck.cards)):
+            yield cls(cut=CutKind.AT, at=at)
+        for cut in (CutKind.DRY, CutKind.NONE):
+            yield cls(cut=cut)
+            for seat in range(rules.seats):
+                if view.viewer is not None and team_of(seat) == team_of(view.viewer):
+                    yield cls(cut=cut, take_for=seat)
+
+    def check(self, view: PlayerView) -> None:
+        seat, hand = _seat_and_hand(view)
+        if hand.phase is not Phase.CUT or view.table.cutter != seat:
+            _refuse(Reason.NOT_YOUR_TURN, f"seat {seat} has no pack to cut in phase {hand.phase}")
+        deepest = len(view.table.rules.deck.cards) - 1
+        if self.at is not None and not 1 <= self.at <= deepest:
+            raise MalformedActionError("at", f"must be 1 to {deepest} in this deck")
+        if self.take_for is not None and (
+            not 0 <= self.take_for < view.table.rules.seats
+            or team_of(self.take_for) != team_of(seat)
+        ):
+            raise MalformedActionError("take_for", f"must be a seat of team {team_of(seat)}")
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        hand, pack = state.table.hand, state.secrets.pack
+        assert hand is not None
+        depth = self.at or 0
+        hand = replace(hand, phase=Phase.DEAL, take_for=self.take_for)
+        return Transition(
+            GameState(
+                replace(state.table, hand=hand),
+                replace(state.secrets, pack=pack[depth:] + pack[:depth]),
+            ),
+            (PackCut(seat=seat, cut=self.cut, at=self.at, take_for=self.take_for),),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deal(Action):
+    """Deal from one end of the pack; the choice cannot change after the first card, so it is one action (S2)."""
+
+    type = "deal"
+    deal_from: DealFrom
+    deal_style: DealStyle
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Deal]:
+        for deal_from in DealFrom:
+            for deal_style in DealStyle:
+                yield cls(deal_from=deal_from, deal_style=deal_style)
+
+    def check(self, view: PlayerView) -> None:
+        seat, hand = _seat_and_hand(view)
+        if hand.phase is not Phase.DEAL or hand.dealer != seat:
+            _refuse(Reason.NOT_YOUR_TURN, f"seat {seat} has no cards to deal in phase {hand.phase}")
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        return flow.deal(state, self.deal_from, self.deal_style)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resign(Action):
+    """Give the game up for the whole team. Always legal, never offered."""
+
+    type = "resign"
+
+    @classmethod
+    def candidates(cls, view: PlayerView) -> Iterable[Resign]:
+        return ()
+
+    def check(self, view: PlayerView) -> None:
+        """Nothing stands against it while the game runs."""
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        team = team_of(seat)
+        closed = flow.close_hand(state, HandReason.RESIGNED)
+        won = flow.win_game(closed, other_team(team), GameReason.RESIGNED)
+        return Transition(won.state, (Resigned(seat=seat, team=team), *won.events))
+
+
+ACTIONS: Final = {cls.type: cls for cls in (Play, Raise, Accept, Fold, Show, Cut, Deal, Resign)}
+"""Every kind of action by its type."""
+
+HIGHEST_SLOT: Final = HAND_SIZE - 1
+
+
+def legal_actions(view: PlayerView) -> tuple[Action, ...]:
+    """Every action that the viewer may take now, each once in its shortest form; () for a spectator."""
+    if view.viewer is None or view.table.hand is None:
+        return ()
+    return tuple(
+        action
+        for cls in ACTIONS.values()
+        for action in cls.candidates(view)
+        if is_legal(view, action)
+    )
+
+
+def is_legal(view: PlayerView, action: Action) -> bool:
+    try:
+        check(view, action)
+    except IllegalActionError:
+        return False
+    return True
+
+
+def check(view: PlayerView, action: Action) -> None:
+    """Raises `IllegalActionError` or `MalformedActionError` if *view*'s viewer may not do *action* now."""
+    if view.table.result is not None:
+        _refuse(Reason.GAME_FINISHED, f"team {view.table.result.winner} has won the game")
+    _, hand = _seat_and_hand(view)
+    if hand.phase is Phase.OVER:
+        _refuse(Reason.HAND_OVER, f"hand {hand.number} is over")
+    action.check(view)
+
+
+def apply(state: GameState, seat: Seat, action: Action) -> Transition:
+    """What follows when *seat* does *action*, or `IllegalActionError`, `MalformedActionError`: then nothing has changed.
+
+    When a hand ends and the game goes on, the state is in phase `over` and `flow.start_hand` is next.
+    """
+    check(view_for(state, seat), action)
+    return action.apply(state, seat)
+
+
+def _seat_and_hand(view: PlayerView) -> tuple[Seat, Hand]:
+    assert view.viewer is not None and view.table.hand is not None
+    return view.viewer, view.table.hand
+
+
+def _refuse(reason: Reason, detail: str) -> NoReturn:
+    raise IllegalActionError(reason, detail)
+
+
+def _refuse_while_answer_is_due(table: Table, hand: Hand, what: str) -> None:
+    if hand.phase in (Phase.ELEVEN, Phase.ANSWER):
+        _refuse(Reason.ANSWER_PENDING, f"no {what} before team {table.answering_team} has answered")
+
+
+def _refuse_out_of_turn(hand: Hand, seat: Seat) -> None:
+    if hand.phase is not Phase.PLAY:
+        _refuse(Reason.NOT_YOUR_TURN, f"the hand is in phase {hand.phase}")
+    if hand.to_play != seat:
+        _refuse(Reason.NOT_YOUR_TURN, f"it is the turn of seat {hand.to_play}, not of seat {seat}")
