@@ -172,9 +172,7 @@ class Play(Action):
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         slot = next(
-            slot
-            for slot, card in enumerate(state.secrets.hands[seat])
-            if card is not None and self._names(slot, card)
+            slot for slot, card in enumerate(state.secrets.hands[seat]) if card is not None and self._names(slot, card)
         )
         return flow.play_card(state, seat, slot, self.covered)
 
@@ -277,9 +275,7 @@ class _Answer(Action):
     def check(self, view: PlayerView) -> None:
         seat, hand = _seat_and_hand(view)
         if hand.phase not in (Phase.ELEVEN, Phase.ANSWER):
-            _refuse(
-                Reason.NOTHING_TO_ANSWER, f"no raise waits and the hand is in phase {hand.phase}"
-            )
+            _refuse(Reason.NOTHING_TO_ANSWER, f"no raise waits and the hand is in phase {hand.phase}")
         if view.table.answering_team != team_of(seat):
             _refuse(
                 Reason.NOT_YOUR_TEAM_TO_ANSWER,
@@ -333,15 +329,11 @@ class Show(Action):
     def check(self, view: PlayerView) -> None:
         seat, hand = _seat_and_hand(view)
         if not view.table.rules.eleven_show or hand.kind is Kind.NORMAL or view.table.is_blind:
-            _refuse(
-                Reason.SHOW_FORBIDDEN, "cards are shown only in an open mão de onze that allows it"
-            )
+            _refuse(Reason.SHOW_FORBIDDEN, "cards are shown only in an open mão de onze that allows it")
         _refuse_while_answer_is_due(view.table, hand, "show")
         _refuse_out_of_turn(hand, seat)
         if not wins_for_sure(view):
-            _refuse(
-                Reason.SHOW_NOT_PROVEN, f"the cards of seat {seat} do not win against everything"
-            )
+            _refuse(Reason.SHOW_NOT_PROVEN, f"the cards of seat {seat} do not win against everything")
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         hand = state.table.hand
@@ -386,8 +378,7 @@ class Cut(Action):
         if self.at is not None and not 1 <= self.at <= deepest:
             raise MalformedActionError("at", f"must be 1 to {deepest} in this deck")
         if self.take_for is not None and (
-            not 0 <= self.take_for < view.table.rules.seats
-            or team_of(self.take_for) != team_of(seat)
+            not 0 <= self.take_for < view.table.rules.seats or team_of(self.take_for) != team_of(seat)
         ):
             raise MalformedActionError("take_for", f"must be a seat of team {team_of(seat)}")
 
@@ -458,12 +449,7 @@ def legal_actions(view: PlayerView) -> tuple[Action, ...]:
     """Every action that the viewer may take now, each once in its shortest form; () for a spectator."""
     if view.viewer is None or view.table.hand is None:
         return ()
-    return tuple(
-        action
-        for cls in ACTIONS.values()
-        for action in cls.candidates(view)
-        if is_legal(view, action)
-    )
+    return tuple(action for cls in ACTIONS.values() for action in cls.candidates(view) if is_legal(view, action))
 
 
 def is_legal(view: PlayerView, action: Action) -> bool:

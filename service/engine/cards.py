@@ -73,9 +73,7 @@ class Card:
 
 
 ALL_CARDS: Final = {
-    f"{rank}{suit}": Card(rank, suit)
-    for rank in _ranks("4 5 6 7 Q J K A 2 3 10 11 12 1")
-    for suit in Suit
+    f"{rank}{suit}": Card(rank, suit) for rank in _ranks("4 5 6 7 Q J K A 2 3 10 11 12 1") for suit in Suit
 }
 """Every card of every deck by its text; a card's place in it is its number in stored states, so only append."""
 

@@ -1,4 +1,4 @@
-"""How a hand runs: deal, trick, hand, game. Says what follows from an action; whether it is legal is not asked here."""
+"""How a hand runs: deal, trick, hand, game. What follows from an action; whether it is legal is not asked here."""
 
 from __future__ import annotations
 
@@ -67,9 +67,7 @@ def start_hand(state: GameState, pack: Sequence[Card]) -> Transition:
     With `dealing: cut` it waits for the cutter, otherwise it is dealt from the top, one by one.
     """
     table = state.table
-    dealer = (
-        table.first_dealer if table.hand is None else (table.hand.dealer + 1) % table.rules.seats
-    )
+    dealer = table.first_dealer if table.hand is None else (table.hand.dealer + 1) % table.rules.seats
     kind = _kind_of_next_hand(table)
     hand = Hand(
         number=1 if table.hand is None else table.hand.number + 1,
@@ -98,9 +96,7 @@ def deal(state: GameState, deal_from: DealFrom, deal_style: DealStyle) -> Transi
     """Three cards to each seat from the leader on, then the vira from the same end (S2, "Embaralhamento")."""
     table, hand, rules = state.table, state.table.hand, state.table.rules
     assert hand is not None
-    hands, vira = dealt_cards(
-        state.secrets.pack, rules.seats, table.leader, hand.take_for, deal_from, deal_style
-    )
+    hands, vira = dealt_cards(state.secrets.pack, rules.seats, table.leader, hand.take_for, deal_from, deal_style)
     turned = None if rules.manilhas is not None else vira
     hidden = table.is_blind and rules.iron_cards is IronCards.BLIND_HIDDEN_VIRA
     decides = hand.kind is Kind.MAO_DE_ONZE and rules.eleven_decision
@@ -296,9 +292,7 @@ def _end_played_hand(state: GameState, winner: Team | None) -> Transition:
     return Transition(ended, (HandTied(score=ended.table.score),))
 
 
-def win_hand(
-    state: GameState, team: Team, points: int, reason: HandReason, shown: Shown | None = None
-) -> Transition:
+def win_hand(state: GameState, team: Team, points: int, reason: HandReason, shown: Shown | None = None) -> Transition:
     """The hand ends and *team* scores *points* for it, which may win the game; the score may pass the target."""
     table = state.table
     score = add_points(table.score, team, points)

@@ -55,9 +55,7 @@ class Position:
 
     @property
     def may_cover(self) -> bool:
-        return (
-            self.covered_from_trick is not None and len(self.results) + 1 >= self.covered_from_trick
-        )
+        return self.covered_from_trick is not None and len(self.results) + 1 >= self.covered_from_trick
 
 
 def wins_for_sure(view: PlayerView) -> bool:
@@ -85,9 +83,7 @@ def position_of(view: PlayerView) -> Position:
         opener=view.viewer if running is None else running.opener,
         played=()
         if running is None
-        else tuple(
-            COVERED_STRENGTH if play.card is None else strength[play.card] for play in running.plays
-        ),
+        else tuple(COVERED_STRENGTH if play.card is None else strength[play.card] for play in running.plays),
         own=tuple(sorted(strength[card] for card in own)),
         unseen=tuple(sorted(strength[card] for card in rules.deck.cards if card not in seen)),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from service.engine.cards import Card, Deck, Suit, parse_cards
@@ -138,11 +139,7 @@ def _manilha_problems(rules: RuleSet) -> list[FieldProblem]:
         return problems
     in_deck = set(rules.manilhas) & set(rules.deck.cards)
     if not len(rules.manilhas) == len(in_deck) == len(Suit):
-        problems.append(
-            FieldProblem(
-                "manilhas", f"must be four different cards of {rules.deck}, strongest first"
-            )
-        )
+        problems.append(FieldProblem("manilhas", f"must be four different cards of {rules.deck}, strongest first"))
     if rules.iron_cards is IronCards.BLIND_HIDDEN_VIRA:
         problems += [
             FieldProblem("manilhas", "fixed manilhas turn no vira that could be hidden"),
@@ -158,7 +155,7 @@ def _ladder_problems(rules: RuleSet) -> list[FieldProblem]:
         return [FieldProblem("ladder", f"has {len(ladder)} steps, must have {fewest} to {most}")]
     if any(not 1 <= step <= MOST_POINTS for step in ladder):
         return [FieldProblem("ladder", f"every step must be 1 to {MOST_POINTS}")]
-    if any(low >= high for low, high in zip(ladder, ladder[1:], strict=False)):
+    if any(low >= high for low, high in pairwise(ladder)):
         return [FieldProblem("ladder", "every step must be above the one before")]
     return []
 
@@ -169,9 +166,7 @@ def _target_problems(rules: RuleSet) -> list[FieldProblem]:
         problems.append(FieldProblem("target", f"is {rules.target}, must be at most {MOST_POINTS}"))
     if rules.ladder and rules.target <= rules.ladder[0]:
         problems.append(
-            FieldProblem(
-                "target", f"is {rules.target}, must be above the ladder's start {rules.ladder[0]}"
-            )
+            FieldProblem("target", f"is {rules.target}, must be above the ladder's start {rules.ladder[0]}")
         )
     if rules.target % rules.legs:
         problems += [
@@ -211,7 +206,7 @@ PRESETS: Final = {
         Preset(
             "paulista",
             "Truco Paulista",
-            "The most common form: forty cards, the vira names the manilhas, a fully tied hand goes to the dealer's team.",
+            "The most common form: forty cards, the vira names the manilhas, a full tie goes to the dealer's team.",
             "S1, dirty deck",
             (4,),
             PAULISTA,
@@ -287,7 +282,7 @@ PRESETS: Final = {
         Preset(
             "mineiro",
             "Truco mineiro",
-            "Fixed manilhas and a ladder of 2, 4, 6, 10, 12: the hand of 11 comes at 10, is worth 4, and folding it gives 2.",
+            "Fixed manilhas, a ladder of 2, 4, 6, 10, 12: the hand of 11 comes at 10, is worth 4, folding it gives 2.",
             "pagat, Copag",
             (4,),
             replace(_MANILHA_VELHA, ladder=(2, 4, 6, 10, 12), iron_cards=IronCards.BLIND),

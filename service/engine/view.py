@@ -52,11 +52,7 @@ def sees(table: Table, viewer: Seat | None) -> frozenset[Seat]:
     hand = table.hand
     if viewer is None or hand is None:
         return frozenset()
-    if (
-        hand.phase is Phase.ELEVEN
-        and table.rules.eleven_partner_cards
-        and table.eleven_team == team_of(viewer)
-    ):
+    if hand.phase is Phase.ELEVEN and table.rules.eleven_partner_cards and table.eleven_team == team_of(viewer):
         return frozenset(table.waited_for)
     return frozenset((viewer,))
 
@@ -68,9 +64,7 @@ def view_for(state: GameState, viewer: Seat | None) -> PlayerView:
     return PlayerView(
         viewer=viewer,
         table=table,
-        cards=tuple(
-            _slots(state, seat) if seat in seen else None for seat in range(table.rules.seats)
-        ),
+        cards=tuple(_slots(state, seat) if seat in seen else None for seat in range(table.rules.seats)),
         covered=tuple(card for card in secrets.covered if card.seat == viewer),
         last_covered=tuple(card for card in secrets.last_covered if card.seat == viewer),
     )
@@ -81,7 +75,5 @@ def _slots(state: GameState, seat: Seat) -> tuple[Slot, ...]:
         return ()
     blind = state.table.is_blind
     return tuple(
-        Slot(slot, None if blind else card)
-        for slot, card in enumerate(state.secrets.hands[seat])
-        if card is not None
+        Slot(slot, None if blind else card) for slot, card in enumerate(state.secrets.hands[seat]) if card is not None
     )
