@@ -471,7 +471,7 @@ def check(view: PlayerView, action: Action) -> None:
 
 
 def apply(state: GameState, seat: Seat, action: Action) -> Transition:
-    """What follows when *seat* does *action*, or `IllegalActionError`, `MalformedActionError`: then nothing has changed.
+    """What follows when *seat* does *action*; raises `IllegalActionError`, `MalformedActionError`, changing nothing.
 
     When a hand ends and the game goes on, the state is in phase `over` and `flow.start_hand` is next.
     """

@@ -6,7 +6,8 @@ An event carries no secret, ever: it says only what lies open, so the log is the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from enum import StrEnum
 from typing import ClassVar, Final
 
 from service.engine.cards import Card
@@ -22,11 +23,31 @@ from service.engine.state import (
     Team,
 )
 
+Member = str | int | None | list[str] | list[int]
+Value = Card | str | int | None | tuple[Card, ...] | Score
+
+
+def _plain(value: Value) -> Member:
+    if isinstance(value, tuple):
+        return [str(item) for item in value if isinstance(item, Card)] or [
+            item for item in value if isinstance(item, int)
+        ]
+    return str(value) if isinstance(value, Card | StrEnum) else value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     seat: Seat | None = None
     type: ClassVar[str]
+
+    def members(self) -> dict[str, Member]:
+        """What it says beside its type and seat, as JSON values; an unset `slot` is left out."""
+        members: dict[str, Member] = {}
+        for field in fields(self):
+            value: Value = getattr(self, field.name)
+            if field.name != "seat" and (value is not None or field.name != "slot"):
+                members[field.name] = _plain(value)
+        return members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

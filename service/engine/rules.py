@@ -5,6 +5,7 @@ The fields and their values are rulebook section 3, the presets section 4. A pre
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -291,3 +292,55 @@ PRESETS: Final = {
 }
 
 RULE_FIELDS: Final = tuple(field.name for field in fields(RuleSet))
+
+ENUM_FIELDS: Final[Mapping[str, type[StrEnum]]] = {
+    "deck": Deck,
+    "raise_timing": RaiseTiming,
+    "all_tied": AllTied,
+    "tie_leader": TieLeader,
+    "eleven_raise": Penalty,
+    "eleven_all_tied": ElevenAllTied,
+    "iron_cards": IronCards,
+    "iron_raise": Penalty,
+    "dealing": Dealing,
+}
+
+VIRA: Final = "vira"
+"""How `manilhas` is written when the vira names them."""
+
+Plain = str | int | None | Sequence[str] | Sequence[int]
+"""A rule's value as JSON has it."""
+
+
+def to_plain(rules: RuleSet) -> dict[str, Plain]:
+    """Every field by its name, as JSON values."""
+    plain: dict[str, Plain] = {name: getattr(rules, name) for name in RULE_FIELDS}
+    plain["manilhas"] = VIRA if rules.manilhas is None else list(map(str, rules.manilhas))
+    plain["ladder"] = list(rules.ladder)
+    return plain
+
+
+def from_plain(plain: Mapping[str, Plain], base: RuleSet = PAULISTA) -> RuleSet:
+    """*base* with the fields of *plain*, which must be of their types.
+
+    Raises `UnplayableRulesError` if the whole cannot be played, ValueError for a value that its field does not have.
+    """
+    values = {name: _value(name, value) for name, value in plain.items()}
+    return replace(base, **values)  # type: ignore[arg-type]
+
+
+def _value(name: str, value: Plain) -> object:
+    if name in ENUM_FIELDS:
+        return ENUM_FIELDS[name](str(value))
+    if name == "manilhas":
+        return None if value == VIRA else _fixed_manilhas(value)
+    if name == "ladder":
+        return tuple(value) if isinstance(value, Sequence) else ()
+    return value
+
+
+def _fixed_manilhas(value: Plain) -> tuple[Card, ...]:
+    try:
+        return parse_cards(map(str, value)) if isinstance(value, Sequence) else ()
+    except ValueError as error:
+        raise UnplayableRulesError((FieldProblem("manilhas", str(error)),)) from None
