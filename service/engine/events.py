@@ -6,6 +6,7 @@ An event carries no secret, ever: it says only what lies open, so the log is the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import ClassVar, Final
@@ -23,15 +24,13 @@ from service.engine.state import (
     Team,
 )
 
-Member = str | int | None | list[str] | list[int]
+Member = str | int | None | Sequence[str | int]
 Value = Card | str | int | None | tuple[Card, ...] | Score
 
 
 def _plain(value: Value) -> Member:
     if isinstance(value, tuple):
-        return [str(item) for item in value if isinstance(item, Card)] or [
-            item for item in value if isinstance(item, int)
-        ]
+        return [str(item) if isinstance(item, Card) else item for item in value]
     return str(value) if isinstance(value, Card | StrEnum) else value
 
 

@@ -308,7 +308,7 @@ ENUM_FIELDS: Final[Mapping[str, type[StrEnum]]] = {
 VIRA: Final = "vira"
 """How `manilhas` is written when the vira names them."""
 
-Plain = str | int | None | Sequence[str] | Sequence[int]
+Plain = str | int | None | Sequence[str | int]
 """A rule's value as JSON has it."""
 
 
