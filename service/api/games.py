@@ -11,9 +11,9 @@ from flask import Blueprint, Response, request
 from service.api import auth, present, read
 from service.api.present import Json
 from service.api.problems import MEDIA_TYPE, ProblemError
-from service.engine.record_json import to_json
+from service.engine.record import to_json, to_text
 from service.engine.rules import PRESETS
-from service.games import Games, Viewer
+from service.games import Games, GameView
 
 JSON: Final = "application/json"
 NOTATION: Final = "text/plain"
@@ -54,7 +54,7 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
     def create_game() -> Response:
         auth.require_api_key(api_keys)
         created = games.create(read.new_game())
-        response = _answer(present.present_created(created), 201)
+        response = _answer(present.present_created(created), 201, of=created.game)
         response.headers["Location"] = f"/v1/games/{created.game.id}"
         return response
 
@@ -77,12 +77,10 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
     def get_game(game_id: str) -> Response:
         read.refuse_unsupported_query()
         view = games.look(games.enter(game_id, auth.token()))
-        etag = _etag(view.version, view.viewer)
-        if request.if_none_match.contains_weak(etag):
-            response = Response(status=304)
-        else:
-            response = _answer(present.present_view(view))
-        response.set_etag(etag, weak=True)
+        if not request.if_none_match.contains_weak(_etag(view)):
+            return _answer(present.present_view(view), of=view)
+        response = Response(status=304)
+        response.set_etag(_etag(view), weak=True)
         return response
 
     @api.delete("/games/<game_id>")
@@ -97,7 +95,7 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
         entry = games.enter(game_id, auth.token())
         wish = read.seating()
         joined = games.join(entry, wish.name, wish.seat, wish.join_code)
-        return _answer(present.present_joined(joined), 201)
+        return _answer(present.present_joined(joined), 201, of=joined.game)
 
     @api.delete("/games/<game_id>/seats/<seat_text>")
     def leave_seat(game_id: str, seat_text: str) -> Response:
@@ -116,7 +114,8 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
             {
                 "game": present.present_view(acted.game),
                 "events": [present.present_event(event) for event in acted.events],
-            }
+            },
+            of=acted.game,
         )
 
     @api.get("/games/<game_id>/events")
@@ -140,13 +139,17 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
     return api
 
 
-def _answer(body: Json, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(body), status, mimetype=JSON)
+def _answer(body: Json, status: int = 200, of: GameView | None = None) -> Response:
+    """*of*: the view in the body, whose ETag it gets."""
+    response = Response(msgspec.json.encode(body), status, mimetype=JSON)
+    if of is not None:
+        response.set_etag(_etag(of), weak=True)
+    return response
 
 
-def _etag(version: int, viewer: Viewer) -> str:
+def _etag(view: GameView) -> str:
     """Never a hash of the content: that could be searched for hidden cards."""
-    return f"v{version}-{viewer.tag}"
+    return f"v{view.version}-{view.viewer.tag}"
 
 
 def _constant(body: Json) -> Response:

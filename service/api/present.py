@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from service.engine.actions import ACTIONS, Action
 from service.engine.cards import Card
-from service.engine.rules import CALLS, Preset, to_plain
+from service.engine.rules import CALLS, SEATS, Preset, to_plain
 from service.engine.state import (
     CoveredCard,
     Hand,
@@ -198,11 +198,11 @@ def present_variant(preset: Preset) -> dict[str, Json]:
         "title": preset.title,
         "description": preset.description,
         "source": preset.source,
-        "seats": {"default": rules.seats, "usual": preset.seats},
+        "seats": {"default": rules.seats, "usual": preset.seats, "allowed": SEATS},
         "rules": to_plain(rules),
         "deck": rules.deck.ranks,
         "ladder": [{"step": step, "call": call_of(step), "value": value} for step, value in enumerate(rules.ladder)],
-        "action_types": list(ACTIONS),
+        "action_types": [kind.type for kind in ACTIONS.values() if kind.can_occur(rules)],
     }
 
 

@@ -37,6 +37,7 @@ from service.store.base import ListPosition, Status
 MOST_BODY_BYTES: Final = 8_192
 DEEPEST: Final = 32
 MOST_METADATA_BYTES: Final = 1_024
+LONGEST_METADATA_KEY: Final = 40
 LONGEST_NAME: Final = 24
 GREATEST_VERSION: Final = 2**53 - 1
 
@@ -221,6 +222,8 @@ class _Metadata(ma.fields.Field[dict[str, str]]):
             _wrong("invalid", "must be an object with string values")
         if any(unicodedata.category(char) == "Cc" for text in value.items() for char in "".join(text)):
             _wrong("invalid", "must have no control characters")
+        if not all(1 <= len(key) <= LONGEST_METADATA_KEY for key in value):
+            _wrong("invalid", f"must have keys of 1 to {LONGEST_METADATA_KEY} characters")
         size = len(msgspec.json.encode(value))
         if size > MOST_METADATA_BYTES:
             _wrong("too_long", f"has {size} bytes as JSON, at most {MOST_METADATA_BYTES}")

@@ -23,7 +23,7 @@ from service.engine.events import (
     Resigned,
 )
 from service.engine.proof import wins_for_sure
-from service.engine.rules import Penalty, RaiseTiming
+from service.engine.rules import Dealing, Penalty, RaiseTiming, RuleSet
 from service.engine.state import (
     DealFrom,
     DealStyle,
@@ -97,6 +97,11 @@ class Action:
     """One thing a seat does. The fields of a subclass are its members in JSON, by the same names."""
 
     type: ClassVar[str]
+
+    @classmethod
+    def can_occur(cls, rules: RuleSet) -> bool:
+        """Whether a game by *rules* can come to it."""
+        return True
 
     @classmethod
     def candidates(cls, view: PlayerView) -> Iterable[Action]:
@@ -323,6 +328,10 @@ class Show(Action):
     type = "show"
 
     @classmethod
+    def can_occur(cls, rules: RuleSet) -> bool:
+        return rules.eleven_show
+
+    @classmethod
     def candidates(cls, view: PlayerView) -> Iterable[Show]:
         yield cls()
 
@@ -352,6 +361,10 @@ class Cut(Action):
     at: int | None = None
     """How many cards go from top to bottom."""
     take_for: Seat | None = None
+
+    @classmethod
+    def can_occur(cls, rules: RuleSet) -> bool:
+        return rules.dealing is Dealing.CUT
 
     def __post_init__(self) -> None:
         if (self.cut is CutKind.AT) != (self.at is not None):
@@ -403,6 +416,10 @@ class Deal(Action):
     type = "deal"
     deal_from: DealFrom
     deal_style: DealStyle
+
+    @classmethod
+    def can_occur(cls, rules: RuleSet) -> bool:
+        return rules.dealing is Dealing.CUT
 
     @classmethod
     def candidates(cls, view: PlayerView) -> Iterable[Deal]:

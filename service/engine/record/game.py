@@ -117,7 +117,7 @@ def score_after(score: Score, rules: RuleSet, hand: HandRecord) -> Score:
     penalty = rules.eleven_raise if hand.kind is Kind.MAO_DE_ONZE else rules.iron_raise
     if hand.reason is HandReason.PENALTY and penalty is Penalty.LOSE_POINTS and hand.actions:
         raiser, _ = hand.actions[-1]
-        return flow.add_points(score, team_of(raiser), -rules.eleven_value)
+        return flow.add_points(score, team_of(raiser), -min(rules.eleven_value, score[team_of(raiser)]))
     return score
 
 

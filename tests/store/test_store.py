@@ -1,0 +1,306 @@
+"""One suite for every store: the embedded one and a real server must keep the same promises."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import fakeredis
+import pytest
+import redis
+
+from service.dealer import SeededDealer
+from service.engine import flow
+from service.engine.rules import PRESETS
+from service.store.base import (
+    Chair,
+    EventPage,
+    Game,
+    ListPosition,
+    LoggedEvent,
+    Status,
+    StoreUnavailableError,
+    VersionConflictError,
+)
+from service.store.redis import RedisGameStore, TimeToLive, channel
+from tests.redis_server import RedisServer
+
+EVENTS_KEPT = 5
+TTL = TimeToLive(lobby=100, playing=200, finished=300)
+ID = "0123456789abcdefghjkmnpqrs"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with RedisServer() as started:
+        yield started
+
+
+@pytest.fixture(params=["embedded", "server"])
+def client(request: pytest.FixtureRequest) -> Iterator[redis.Redis]:
+    if request.param == "embedded":
+        yield fakeredis.FakeRedis()
+        return
+    server: RedisServer = request.getfixturevalue("server")
+    with redis.Redis.from_url(server.url) as real:
+        real.flushall()
+        yield real
+
+
+@pytest.fixture
+def store(client: redis.Redis) -> RedisGameStore:
+    return RedisGameStore(client, TTL, EVENTS_KEPT)
+
+
+def lobby(game_id: str = ID, created_at_ms: int = 1_000, variant: str = "paulista") -> Game:
+    rules = PRESETS[variant].rules
+    return Game(
+        id=game_id,
+        version=1,
+        created_at_ms=created_at_ms,
+        variant=variant,
+        rules=rules,
+        is_public=True,
+        chairs=(Chair("Ana", b"a" * 32), *[Chair()] * (rules.seats - 1)),
+        metadata={"table": "7"},
+        seed=b"s" * 32,
+        host_hash=b"h" * 32,
+    )
+
+
+def playing(game: Game) -> Game:
+    dealer = SeededDealer()
+    state = flow.new_game(game.rules, 0).state
+    return replace(game, state=flow.start_hand(state, dealer.pack(game.seed, game.rules.deck, 1)).state)
+
+
+def after(game: Game, events: int = 0) -> Game:
+    return replace(game, version=game.version + 1, last_seq=game.last_seq + events)
+
+
+def logged(game: Game, *seqs: int) -> list[LoggedEvent]:
+    return [LoggedEvent(seq, game.version, 7, "card_played", 0, {"card": "7H", "covered": False}) for seq in seqs]
+
+
+def all_keys(client: redis.Redis) -> dict[bytes, tuple[object, int]]:
+    return {key: (client.dump(key), client.ttl(key)) for key in client.keys("*")}
+
+
+def test_what_is_committed_is_loaded(store: RedisGameStore) -> None:
+    assert store.load(ID) is None
+    game = lobby()
+    store.commit(game, None, [])
+    assert store.load(ID) == game
+    started = playing(after(game))
+    store.commit(started, game, [])
+    assert store.load(ID) == started
+
+
+def test_a_new_game_must_not_exist(store: RedisGameStore) -> None:
+    store.commit(lobby(), None, [])
+    with pytest.raises(VersionConflictError):
+        store.commit(lobby(created_at_ms=2), None, [])
+    assert store.load(ID) == lobby()
+
+
+def test_of_two_writers_on_one_version_one_wins(store: RedisGameStore) -> None:
+    game = lobby()
+    store.commit(game, None, [])
+    first, second = after(game, 1), replace(after(game, 1), created_at_ms=5)
+    store.commit(first, game, logged(first, 1), "0:7H")
+    with pytest.raises(VersionConflictError):
+        store.commit(second, game, logged(second, 1), "0:7D")
+    assert store.load(ID) == first
+    assert store.actions(ID) == ("0:7H",)
+    assert store.events(ID, 0, 10).events == tuple(logged(first, 1))
+
+
+def test_two_writers_of_equal_states_are_still_two(store: RedisGameStore) -> None:
+    """The same seat sends the same action twice at once: the states are equal, the commits are not."""
+    game = lobby()
+    store.commit(game, None, [])
+    store.commit(after(game), game, [], "0:7H")
+    with pytest.raises(VersionConflictError):
+        store.commit(after(game), game, [], "0:7H")
+    assert store.actions(ID) == ("0:7H",)
+
+
+@pytest.mark.parametrize("repetition", range(20))
+def test_racing_writers_never_both_win(store: RedisGameStore, repetition: int) -> None:
+    game = lobby()
+    store.commit(game, None, [])
+    barrier, won = threading.Barrier(4), []
+
+    def write(writer: int) -> None:
+        barrier.wait()
+        try:
+            store.commit(after(game, 1), game, logged(after(game, 1), 1), f"{writer}:7H")
+        except VersionConflictError:
+            return
+        won.append(writer)
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1, repetition
+    assert store.actions(ID) == (f"{won[0]}:7H",)
+
+
+def test_a_commit_sent_twice_by_the_client_library_is_one(store: RedisGameStore) -> None:
+    game = lobby()
+    sent: list[tuple[list[str], list[object]]] = []
+    script = store._commit
+
+    def send_twice(keys: list[str], args: list[object]) -> object:
+        sent.append((keys, args))
+        script(keys=keys, args=args)  # type: ignore[arg-type]
+        return script(keys=keys, args=args)  # type: ignore[arg-type]
+
+    store._commit = send_twice  # type: ignore[assignment]
+    store.commit(game, None, [])
+    acted = after(game, 2)
+    store.commit(acted, game, logged(acted, 1, 2), "0:7H")
+    assert len(sent) == 2
+    assert store.load(ID) == acted
+    assert store.actions(ID) == ("0:7H",)
+    assert [event.seq for event in store.events(ID, 0, 10).events] == [1, 2]
+
+
+def test_a_gone_game_is_not_brought_back(store: RedisGameStore) -> None:
+    game = lobby()
+    store.commit(game, None, [])
+    store.delete(game)
+    with pytest.raises(VersionConflictError):
+        store.commit(after(game), game, [])
+    assert store.load(ID) is None
+
+
+def test_delete_forgets_every_key_and_may_be_repeated(store: RedisGameStore, client: redis.Redis) -> None:
+    game = replace(lobby(), last_seq=1)
+    store.commit(game, None, logged(game, 1), "0:7H")
+    store.delete(game)
+    store.delete(game)
+    assert not [key for key in client.keys("*") if ID.encode() in key]
+
+
+def test_a_game_that_has_moved_on_is_not_deleted(store: RedisGameStore) -> None:
+    game = lobby()
+    store.commit(game, None, [])
+    store.commit(after(game), game, [])
+    with pytest.raises(VersionConflictError):
+        store.delete(game)
+    assert store.load(ID) == after(game)
+
+
+def test_events_are_read_from_where_one_left_off(store: RedisGameStore) -> None:
+    game = replace(lobby(), last_seq=3)
+    store.commit(game, None, logged(game, 1, 2, 3))
+    assert store.events(ID, 0, 2) == EventPage(tuple(logged(game, 1, 2)), 1)
+    assert store.events(ID, 2, 2) == EventPage(tuple(logged(game, 3)), 1)
+    assert store.events(ID, 3, 2) == EventPage((), 1)
+
+
+def test_only_the_newest_events_are_kept(store: RedisGameStore) -> None:
+    game = replace(lobby(), last_seq=8)
+    store.commit(game, None, logged(game, *range(1, 9)))
+    page = store.events(ID, 0, 100)
+    assert [event.seq for event in page.events] == [4, 5, 6, 7, 8]
+    assert page.oldest_seq == 4
+
+
+def test_every_key_of_a_game_shares_a_slot_and_lives_as_long(store: RedisGameStore, client: redis.Redis) -> None:
+    game = replace(lobby(), last_seq=1)
+    store.commit(game, None, logged(game, 1), "0:7H")
+    keys = [key for key in client.keys("*") if ID.encode() in key]
+    assert len(keys) == 4
+    assert all(f"{{{ID}}}".encode() in key for key in keys)
+    assert {client.ttl(key) for key in keys} == {TTL.lobby}
+    for key in keys:
+        client.expire(key, 10)
+    started = playing(after(game))
+    store.commit(started, game, [])
+    assert {client.ttl(key) for key in keys} == {TTL.playing}, "play renews the life of all keys"
+
+
+def test_a_commit_is_published(store: RedisGameStore, client: redis.Redis) -> None:
+    with client.pubsub(ignore_subscribe_messages=True) as listener:
+        listener.subscribe(channel(ID))
+        listener.get_message(timeout=1)
+        game = lobby()
+        store.commit(game, None, [])
+        store.commit(after(game), game, [])
+        heard = []
+        while len(heard) < 2 and (message := listener.get_message(timeout=5)):
+            heard.append(message["data"])
+    assert heard == [b"1", b"2"]
+
+
+def test_public_games_are_listed_by_status_newest_first(store: RedisGameStore) -> None:
+    ids = [ID[:-1] + last for last in "0123456789"]
+    for place, game_id in enumerate(ids):
+        store.commit(lobby(game_id, created_at_ms=1_000 + place // 2), None, [])
+    started = lobby(ids[0])
+    store.commit(playing(after(started)), started, [])
+    page = store.list_public(Status.LOBBY, None, 4, None)
+    assert [game.id for game in page.games] == ids[9:5:-1]
+    rest = store.list_public(Status.LOBBY, None, 100, page.next)
+    assert [game.id for game in rest.games] == ids[5:0:-1]
+    assert rest.next is None
+    assert [game.id for game in store.list_public(Status.PLAYING, None, 4, None).games] == [ids[0]]
+
+
+def test_a_listing_passes_over_what_is_not_so_any_more(store: RedisGameStore, client: redis.Redis) -> None:
+    kept, gone = lobby(ID[:-1] + "0"), lobby(ID[:-1] + "1")
+    store.commit(kept, None, [])
+    store.commit(gone, None, [])
+    store.delete(gone)
+    assert [game.id for game in store.list_public(Status.LOBBY, None, 10, None).games] == [kept.id]
+    assert client.zrange("truco:games:lobby", 0, -1) == [kept.id.encode()], "and drops it from the list"
+
+
+def test_a_listing_filters_by_variant_over_many(store: RedisGameStore) -> None:
+    ids = [f"{place:026d}" for place in range(250)]
+    for place, game_id in enumerate(ids):
+        variant = "simples" if place % 50 == 0 else "paulista"
+        store.commit(lobby(game_id, created_at_ms=place, variant=variant), None, [])
+    page = store.list_public(Status.LOBBY, "simples", 3, None)
+    assert [game.created_at_ms for game in page.games] == [200, 150, 100]
+    rest = store.list_public(Status.LOBBY, "simples", 3, page.next)
+    assert [game.created_at_ms for game in rest.games] == [50, 0]
+
+
+def test_private_games_are_not_listed(store: RedisGameStore) -> None:
+    store.commit(replace(lobby(), is_public=False, join_code="ABCDEFGH"), None, [])
+    assert store.list_public(Status.LOBBY, None, 10, None).games == ()
+
+
+def test_a_position_past_the_end_lists_nothing(store: RedisGameStore) -> None:
+    store.commit(lobby(), None, [])
+    assert store.list_public(Status.LOBBY, None, 10, ListPosition(0, ID)).games == ()
+
+
+def test_a_dead_server_is_unavailable_and_comes_back() -> None:
+    with RedisServer("--appendonly", "yes", "--appendfsync", "always") as server:
+        client = redis.Redis.from_url(server.url, socket_timeout=1, socket_connect_timeout=1, retry=None)
+        store = RedisGameStore(client, TTL, EVENTS_KEPT)
+        game = replace(lobby(), last_seq=1)
+        store.commit(game, None, logged(game, 1))
+        server.kill()
+        for attempt in (
+            lambda: store.load(ID),
+            lambda: store.commit(after(game), game, []),
+            lambda: store.delete(game),
+            lambda: store.events(ID, 0, 10),
+            lambda: store.actions(ID),
+            lambda: store.list_public(Status.LOBBY, None, 10, None),
+            store.ping,
+        ):
+            with pytest.raises(StoreUnavailableError):
+                attempt()
+        server.start()
+        assert store.load(ID) == game
+        store.commit(after(game), game, [])
+        client.close()
