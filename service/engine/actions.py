@@ -21,6 +21,7 @@ from service.engine.events import (
     PenaltyTaken,
     Raised,
     Resigned,
+    Transition,
 )
 from service.engine.proof import wins_for_sure
 from service.engine.rules import Dealing, Penalty, RaiseTiming, RuleSet
@@ -37,7 +38,6 @@ from service.engine.state import (
     Shown,
     Table,
     Team,
-    Transition,
     other_team,
     team_of,
 )

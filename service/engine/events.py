@@ -17,6 +17,7 @@ from service.engine.state import (
     DealFrom,
     DealStyle,
     GameReason,
+    GameState,
     HandReason,
     Kind,
     Score,
@@ -211,3 +212,11 @@ EVENTS: Final = {
     )
 }
 """Every kind of event by its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """What an action leads to: the state after it, and what happened on the way, in order."""
+
+    state: GameState
+    events: tuple[Event, ...] = ()

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from service.engine.cards import HAND_SIZE, Card, Strengths, manilhas_of, strengths
 from service.engine.rules import IronCards, Penalty, RuleSet
-
-if TYPE_CHECKING:
-    from service.engine.events import Event
 
 Seat = int
 """0..n-1 in the order of play."""
@@ -303,9 +299,3 @@ class Secrets:
 class GameState:
     table: Table
     secrets: Secrets
-
-
-@dataclass(frozen=True, slots=True)
-class Transition:
-    state: GameState
-    events: tuple[Event, ...] = ()

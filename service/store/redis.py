@@ -125,11 +125,12 @@ class RedisGameStore:
         games: list[Game] = []
         with _unavailable_on_failure():
             for entry, game in self._candidates(status, position):
+                if game is None or variant not in (None, game.variant):
+                    continue
                 if len(games) == limit:
                     return GamePage(tuple(games), position)
+                games.append(game)
                 position = entry
-                if game is not None and variant in (None, game.variant):
-                    games.append(game)
         return GamePage(tuple(games), None)
 
     def _candidates(self, status: Status, position: ListPosition | None) -> Iterator[tuple[ListPosition, Game | None]]:
@@ -149,6 +150,16 @@ class RedisGameStore:
             position = entries[-1]
 
     def _entries(self, status: Status, position: ListPosition | None) -> list[ListPosition]:
+        """The next ones after *position*; [] at the end."""
+        passed = 0
+        while found := self._entries_not_after(status, position, passed):
+            if entries := [entry for entry in found if position is None or _is_after(entry, position)]:
+                return entries
+            passed += len(found)  # all of the position's own millisecond
+        return []
+
+    def _entries_not_after(self, status: Status, position: ListPosition | None, passed: int) -> list[ListPosition]:
+        """Those of the position's time or older, newest first, without the first *passed*."""
         found = cast(
             "list[tuple[bytes, float]]",
             self._client.zrange(
@@ -158,12 +169,11 @@ class RedisGameStore:
                 desc=True,
                 byscore=True,
                 withscores=True,
-                offset=0,
+                offset=passed,
                 num=_CANDIDATES_AT_ONCE,
             ),
         )
-        entries = [ListPosition(int(score), member.decode("ascii")) for member, score in found]
-        return [entry for entry in entries if position is None or _is_after(entry, position)]
+        return [ListPosition(int(score), member.decode("ascii")) for member, score in found]
 
     def ping(self) -> None:
         with _unavailable_on_failure():
