@@ -33,7 +33,7 @@ WEIGHTS = {"raise": 0.3, "fold": 0.3}
 NAMES = ("Ana", "Bia", "Caio", "Davi", "Eva", "Fábio")
 
 
-class DemoFailed(Exception):
+class DemoError(Exception):
     """The service said something that cannot be."""
 
 
@@ -91,7 +91,7 @@ class Client:
 
     def _body(self, response: requests.Response) -> Body:
         if not response.ok:
-            raise DemoFailed(f"{response.request.method} {response.url}: {response.status_code} {response.text}")
+            raise DemoError(f"{response.request.method} {response.url}: {response.status_code} {response.text}")
         body: Body = response.json()
         return body
 
@@ -122,7 +122,7 @@ class Client:
 
     def _note_event(self, event: Body) -> None:
         if event["data"].get("card") is not None and event["data"]["covered"]:
-            raise DemoFailed(f"an event shows the face of a covered card: {event}")
+            raise DemoError(f"an event shows the face of a covered card: {event}")
 
     def _add(
         self,
@@ -153,7 +153,7 @@ def public_part(view: Body) -> str:
 
 
 def check_face(face: Face, record: Body) -> None:
-    """Raises `DemoFailed` unless *face* was true, and its viewer's to see."""
+    """Raises `DemoError` unless *face* was true, and its viewer's to see."""
     view, hand = face.shown_in, record["hands"][face.hand - 1]
     rules = record["rules"]
     blind = hand["kind"] == "mao_de_ferro" and rules["iron_cards"] != "open"
@@ -183,7 +183,7 @@ def check_face(face: Face, record: Body) -> None:
             covered,
         )
     if not right:
-        raise DemoFailed(
+        raise DemoError(
             f"hand {face.hand}: viewer {face.viewer} was shown {face.card} ({face.place}, seat {face.seat})"
         )
 
@@ -207,7 +207,7 @@ class Played:
 
 
 def play(base_url: str, variant: str, seats: int, chance: random.Random) -> Played:
-    """One whole game. Raises `DemoFailed`."""
+    """One whole game. Raises `DemoError`."""
     created = requests.post(
         f"{base_url}/v1/games",
         json={
@@ -232,11 +232,11 @@ def play(base_url: str, variant: str, seats: int, chance: random.Random) -> Play
         actions += 1
         _agree(viewers)
         if viewers[0].view["version"] != actions + 1:
-            raise DemoFailed(f"after {actions} actions the version is {viewers[0].view['version']}")
+            raise DemoError(f"after {actions} actions the version is {viewers[0].view['version']}")
     record = requests.get(f"{game_url}/record", timeout=10).json()
     difference = verify(from_json(record), SeededDealer())
     if difference is not None:
-        raise DemoFailed(f"the record does not verify: {difference}")
+        raise DemoError(f"the record does not verify: {difference}")
     faces = [face for viewer in viewers for face in viewer.faces]
     for face in faces:
         check_face(face, record)
@@ -250,7 +250,7 @@ def play(base_url: str, variant: str, seats: int, chance: random.Random) -> Play
 def _agree(viewers: list[Client]) -> None:
     parts = {public_part(viewer.look()) for viewer in viewers}
     if len(parts) > 1:
-        raise DemoFailed("viewers disagree on what is public:\n" + "\n".join(sorted(parts)))
+        raise DemoError("viewers disagree on what is public:\n" + "\n".join(sorted(parts)))
 
 
 def main() -> int:
@@ -283,6 +283,6 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except DemoFailed as failure:
+    except DemoError as failure:
         print(f"FAILED: {failure}", file=sys.stderr)
         sys.exit(1)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any, Final
 
 import fakeredis
 import redis
+from flask.testing import FlaskClient
 
 from service.app import create_app
 from service.engine.state import GameState, Seat
@@ -49,31 +51,43 @@ def stored(state: GameState) -> Game:
 
 
 class HttpDriver:
+    """Two services on one Redis take turns, so that no request finds anything in its process."""
+
     name = "http"
     also_right: Final[Mapping[str, frozenset[str]]] = {
         # the next hand is dealt in the same commit, so there is no hand that is over
         "hand_over": frozenset(("nothing_to_answer", "not_your_turn")),
     }
 
+    def __init__(self) -> None:
+        self.redis: redis.Redis = fakeredis.FakeRedis()
+        self.clients = cycle([self._client(), self._client()])
+
+    def store(self) -> RedisGameStore:
+        return RedisGameStore(self.redis, _TTL, events_kept=1000)
+
+    def _client(self) -> FlaskClient:
+        app = create_app(Settings(), store=self.store())
+        app.test_client_class = ContractClient
+        return app.test_client()
+
     def table(self, state: GameState) -> HttpTable:
-        return HttpTable(state)
+        """The only table of this driver from now on."""
+        self.redis.flushall()
+        self.store().commit(stored(state), None, [])
+        return HttpTable(self, state)
 
 
 class HttpTable:
-    def __init__(self, state: GameState) -> None:
-        self._redis: redis.Redis = fakeredis.FakeRedis()
-        self._store().commit(stored(state), None, [])
+    def __init__(self, driver: HttpDriver, state: GameState) -> None:
+        self._driver = driver
         assert state.table.hand is not None
         self._hand_number = state.table.hand.number
         self._seats = range(state.table.rules.seats)
-
-    def _store(self) -> RedisGameStore:
-        return RedisGameStore(self._redis, _TTL, events_kept=1000)
+        self._version = 1
 
     def _send(self, method: str, path: str, seat: Seat, body: object = None) -> tuple[int, dict[str, Any]]:
-        app = create_app(Settings(), store=self._store())
-        app.test_client_class = ContractClient
-        response = app.test_client().open(
+        response = next(self._driver.clients).open(
             f"/v1/games/{GAME_ID}{path}",
             method=method,
             json=body,
@@ -86,12 +100,15 @@ class HttpTable:
         return view
 
     def act(self, seat: Seat, action: str, members: Mapping[str, Member]) -> str | None:
-        body = {"type": action, "expected_version": self._view(seat)["version"], **members}
+        body = {"type": action, "expected_version": self._version, **members}
         status, answer = self._send("POST", "/actions", seat, body)
-        return None if status == 200 else str(answer["code"])
+        if status != 200:
+            return str(answer["code"])
+        self._version = answer["game"]["version"]
+        return None
 
     def snapshot(self) -> object:
-        return {key: self._redis.dump(key) for key in self._redis.keys("*")}
+        return {key: self._driver.redis.dump(key) for key in self._driver.redis.keys("*")}
 
     def facts(self) -> Facts:
         views = [self._view(seat) for seat in self._seats]

@@ -18,6 +18,11 @@ HANDS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def driver() -> HttpDriver:
+    return HttpDriver()
+
+
 @pytest.mark.parametrize("case", HANDS)
-def test_hand_over_http(case: Case) -> None:
-    assert case.failures(HttpDriver()) == []
+def test_hand_over_http(case: Case, driver: HttpDriver) -> None:
+    assert case.failures(driver) == []

@@ -103,8 +103,6 @@ def test_an_unknown_format_is_left_alone() -> None:
 def test_an_event_comes_back() -> None:
     vira = {"vira": "4C", "manilhas": ["5C", "5H", "5S", "5D"]}
     event = LoggedEvent(3, 2, 1_800_000_000_000, "vira_shown", None, vira)
-        3, 2, 1_800_000_000_000, "vira_shown", None, {"vira": "4C", "manilhas": ["5C", "5H", "5S", "5D"]}
-    )
     assert codec.decode_event(codec.encode_event(event)) == event
 
 
