@@ -43,10 +43,16 @@ def _verify(file: str) -> int:
         return UNREADABLE
     difference = verify(record, SeededDealer())
     if difference is not None:
-        print(f"{difference.sentence} ({difference.place})")
+        _say(f"{difference.sentence} ({difference.place})")
         return DIFFERENT
-    print(_summary(record))
+    _say(_summary(record))
     return OK
+
+
+def _say(line: str) -> None:
+    """On the standard output, in whatever it can write."""
+    encoding = sys.stdout.encoding
+    print(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def _read_bytes(file: str) -> bytes:

@@ -7,12 +7,8 @@ from typing import Final
 
 from service.engine.cards import Card
 from service.engine.record.game import GameRecord, HandRecord
-from service.engine.rules import (
-    to_plain,
-)
-from service.engine.state import (
-    Trick,
-)
+from service.engine.rules import to_plain
+from service.engine.state import Trick
 
 FORMAT: Final = 1
 """Of records, as JSON and as text: raised when an older reader would misread a newer one."""

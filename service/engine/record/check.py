@@ -59,7 +59,8 @@ def _in_seats(record: GameRecord) -> Differences:
     for number, seat in enumerate(record.seats):
         if seat.team != team_of(number):
             yield Difference(
-                f"seats[{number}].team", f"seat {number} is in team {seat.team}, by its number in {team_of(number)}"
+                f"seats[{number}].team",
+                f"seat {number} is in team {seat.team}, by its number in team {team_of(number)}",
             )
 
 
@@ -188,7 +189,7 @@ class _HandCheck:
         if told.opener != due.opener:
             yield self.differs(
                 f"{place}.opener",
-                f"trick {number} is opened by seat {told.opener}, it is the turn of seat {due.opener}",
+                f"trick {number} is opened by seat {told.opener}, {when} by seat {due.opener}",
             )
         for at, play in enumerate(due.plays):
             shown = told.plays[at] if at < len(told.plays) else None
@@ -214,7 +215,7 @@ class _HandCheck:
         if told.points != last.points:
             yield self.differs("points", f"it scores {told.points}, by the rules {last.points}")
         if told.reason != last.reason:
-            yield self.differs("reason", f"it ends by {told.reason}, the actions say by {last.reason}")
+            yield self.differs("reason", f"its reason is {told.reason}, the actions say {last.reason}")
         if told.shown != last.shown:
             yield self.differs("shown", f"{_shown(told.shown)} shown, the actions say {_shown(last.shown)}")
         if told.score != state.table.score:

@@ -11,6 +11,7 @@ from service.engine import flow
 from service.engine.actions import (
     Action,
     IllegalActionError,
+    MalformedActionError,
     Play,
     Raise,
     apply,
@@ -177,13 +178,14 @@ def _play_hand(state: GameState, pack: tuple[Card, ...], tokens: Iterator[str]) 
 def _act(state: GameState, token: str, place: str) -> tuple[GameState, SeatAction]:
     try:
         seat, action = decode_action(token)
-        if seat >= state.table.rules.seats:
-            raise RecordError(place, f"there is no seat {seat}")
-        after = apply(state, seat, action).state
-    except IllegalActionError as error:
-        raise RecordError(place, error.detail) from error
     except ValueError as error:
         raise RecordError(place, str(error)) from error
+    if seat >= state.table.rules.seats:
+        raise RecordError(place, f"there is no seat {seat}")
+    try:
+        after = apply(state, seat, action).state
+    except (IllegalActionError, MalformedActionError) as error:
+        raise RecordError(place, error.detail) from error
     return after, (seat, resolved(state, seat, action))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
@@ -13,28 +13,29 @@ from service.engine.cards import ALL_CARDS, HAND_SIZE, Card
 from service.engine.record.as_json import FORMAT
 from service.engine.record.as_text import FORMAT_TAG, NO_VIRA, calls
 from service.engine.record.game import GameRecord, HandRecord, Hands, RecordError, SeatRecord
-from service.engine.record.read_json import HEX_256, ID, VARIANT, quoted, read_rules
+from service.engine.record.read_json import HEX_256, HIGHEST_SEAT, ID, VARIANT, quoted, read_rules
 from service.engine.record.tokens import SeatAction, decode_action
 from service.engine.rules import RULE_FIELDS, RuleSet
 from service.engine.state import GameReason, HandReason, Kind, Result, Score, Shown, Trick
 from service.engine.state import Play as CardOnTable
 
+_NUMBER: Final = r"(0|[1-9][0-9]{0,5})"
 _TAG: Final = re.compile(r'\[([A-Za-z0-9_]+) "((?:[^"\\]|\\["\\]|\\u\{[0-9a-f]{1,6}\})*)"\][ \t]*(?:;.*)?')
 _ESCAPE: Final = re.compile(r'\\(?:(["\\])|u\{([0-9a-f]+)\})')
-_LINE: Final = re.compile(r"(Deck|Vira|Deal|Eleven|Over|(?:Hand|Seat|Trick|Shown) (0|[1-9][0-9]{0,5})):(.*)")
-_BLANKS: Final = re.compile(r"[ \t]+")
-_DIGITS: Final = re.compile(r"[0-9]{1,6}")
+_LINE: Final = re.compile(rf"(Deck|Vira|Deal|Eleven|Over|(?:Hand|Seat|Trick|Shown) {_NUMBER}):(.*)")
+_WORD: Final = re.compile(r"[^ \t]+")
+_DIGITS: Final = re.compile(_NUMBER)
 _SEAT: Final = re.compile(r"[0-5]")
 _TEAMS: Final = re.compile(r"[01](?: [01])*")
-_SCORE: Final = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
+_SCORE: Final = re.compile(f"{_NUMBER}-{_NUMBER}")
 _RESULT: Final = re.compile(rf"team ([01]) by ({'|'.join(GameReason)})")
 _HAND: Final = re.compile(rf"({'|'.join(Kind)}), dealer ([0-5])")
 _TRICK_END: Final = re.compile(r"tied|seat ([0-5])")
 _OVER: Final = re.compile(
-    rf"(?:nobody|team ([01])) scores ([0-9]{{1,6}}) by ({'|'.join(HandReason)}), "
-    rf"value ([0-9]{{1,6}}), score {_SCORE.pattern}"
+    rf"(?:nobody|team ([01])) scores {_NUMBER} by ({'|'.join(HandReason)}), "
+    rf"value {_NUMBER}, score {_SCORE.pattern}"
 )
-_WORDS: Final[dict[str, bool | None]] = {"null": None, "true": True, "false": False}
+_CONSTANTS: Final[dict[str, bool | None]] = {"null": None, "true": True, "false": False}
 
 
 def from_text(text: str) -> GameRecord:
@@ -81,11 +82,8 @@ class _Line:
             self.fail(f"must read like {example!r}")
         return match
 
-    def words(self) -> list[str]:
-        return _BLANKS.split(self.content) if self.content else []
-
     def cards(self) -> tuple[Card, ...]:
-        return tuple(map(self.card, self.words()))
+        return tuple(map(self.card, _words(self.content)))
 
     def card(self, text: str) -> Card:
         card = ALL_CARDS.get(text)
@@ -193,12 +191,20 @@ def _read_line(number: int, content: str) -> _Line:
     return _Line(number, line[1].partition(" ")[0], int(line[2] or 0), line[3].strip(" \t"))
 
 
+def _words(content: str) -> list[str]:
+    return _WORD.findall(content)
+
+
 def _plain(text: str) -> object:
-    """What `_words` made *text* of."""
-    values = [
-        _WORDS[word] if word in _WORDS else int(word) if _DIGITS.fullmatch(word) else word for word in text.split(" ")
-    ]
+    """The JSON value that a rule's tag holds."""
+    values = [_plain_word(word) for word in text.split(" ")]
     return values[0] if len(values) == 1 else values
+
+
+def _plain_word(word: str) -> str | int | None:
+    if _DIGITS.fullmatch(word):
+        return int(word)
+    return _CONSTANTS.get(word, word)
 
 
 def _read_score(parts: re.Match[str]) -> Score:
@@ -224,7 +230,7 @@ def _read_hand(lines: _Lines, rules: RuleSet) -> HandRecord:
     vira = lines.take("Vira")
     hands = _read_dealt(lines, rules)
     actions, tricks = _read_actions(lines, rules)
-    shown = [Shown(line.index, line.cards()) for line in lines.optional("Shown")]
+    shown = [_read_shown(line) for line in lines.optional("Shown")]
     over = lines.take("Over").match(_OVER, "team 0 scores 3 by tricks, value 3, score 3-0")
     return HandRecord(
         number=head.index,
@@ -255,12 +261,18 @@ def _read_dealt(lines: _Lines, rules: RuleSet) -> Hands | None:
     return tuple(dealt) or None
 
 
+def _read_shown(line: _Line) -> Shown:
+    if line.index > HIGHEST_SEAT:
+        line.fail(f"there is no seat {line.index}")
+    return Shown(line.index, line.cards())
+
+
 def _read_actions(lines: _Lines, rules: RuleSet) -> tuple[tuple[SeatAction, ...], tuple[Trick, ...]]:
     actions: list[SeatAction] = []
     tricks: list[Trick] = []
     for label in ("Deal", "Eleven"):
         for line in lines.optional(label):
-            steps, plays = _read_steps(line, line.words(), rules)
+            steps, plays = _read_steps(line, line.content, rules)
             if plays:
                 line.fail("cards are played in tricks")
             actions += steps
@@ -274,7 +286,7 @@ def _read_actions(lines: _Lines, rules: RuleSet) -> tuple[tuple[SeatAction, ...]
 def _read_trick(line: _Line, rules: RuleSet) -> tuple[list[SeatAction], list[Trick]]:
     """The actions of the line, and the trick they make: [] if they play no card."""
     said, arrow, told = line.content.partition("->")
-    steps, plays = _read_steps(line, said.split(), rules)
+    steps, plays = _read_steps(line, said, rules)
     end = _TRICK_END.fullmatch(told.strip(" \t"))
     if arrow and (end is None or not plays):
         line.fail("a trick with cards ends '-> seat 0' or '-> tied'")
@@ -284,10 +296,10 @@ def _read_trick(line: _Line, rules: RuleSet) -> tuple[list[SeatAction], list[Tri
     return steps, [Trick(plays[0].seat, tuple(plays), winner, tied=bool(arrow) and winner is None)]
 
 
-def _read_steps(line: _Line, words: Iterable[str], rules: RuleSet) -> tuple[list[SeatAction], list[CardOnTable]]:
+def _read_steps(line: _Line, said: str, rules: RuleSet) -> tuple[list[SeatAction], list[CardOnTable]]:
     steps: list[SeatAction] = []
     plays: list[CardOnTable] = []
-    for word in words:
+    for word in _words(said):
         token, equals, face = word.partition("=")
         seat, action = _read_step(line, token, rules)
         by_slot = isinstance(action, Play) and action.card is None and not action.covered
