@@ -42,6 +42,6 @@ def _wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
         try:
             if requests.get(f"{url}/readyz", timeout=1).ok:
                 return
-        except requests.ConnectionError:
+        except requests.RequestException:
             time.sleep(0.05)
     raise RuntimeError(f"the service did not start at {url}")
