@@ -1,0 +1,207 @@
+"""Short words for tests of the API: a site, a game on it, and one player with a token."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import redis
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from service.engine.state import GameState
+from service.store.base import Game
+from service.store.redis import RedisGameStore
+from tests.table import PlayedTable
+
+Body = dict[str, Any]
+NAMES = ("Ana", "Bia", "Caio", "Davi", "Eva", "Fábio")
+
+
+class Clock:
+    """Milliseconds since 1970 that stand still until they are moved."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1_800_000_000_123
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+def body_of(response: TestResponse) -> Body:
+    loaded: Body = json.loads(response.get_data())
+    return loaded
+
+
+def code_of(response: TestResponse) -> str | None:
+    """The problem's code; None for a success."""
+    if response.status_code < 400:
+        return None
+    code: str = body_of(response)["code"]
+    return code
+
+
+def answer(response: TestResponse) -> tuple[int, str | None]:
+    """The status and the problem's code."""
+    return response.status_code, code_of(response)
+
+
+def pointers(response: TestResponse) -> list[str]:
+    """The members at fault."""
+    return [error["pointer"] for error in body_of(response).get("errors", [])]
+
+
+def bearer(token: str | None) -> dict[str, str]:
+    return {} if token is None else {"Authorization": f"Bearer {token}"}
+
+
+@dataclass
+class Site:
+    app: Flask
+    store: RedisGameStore | None = None
+
+    def send(
+        self, method: str, path: str, body: object = None, token: str | None = None, **kwargs: Any
+    ) -> TestResponse:
+        headers = {**bearer(token), **kwargs.pop("headers", {})}
+        if body is not None:
+            kwargs["json"] = body
+        return self.app.test_client().open(path, method=method, headers=headers, buffered=True, **kwargs)
+
+    def get(self, path: str, **kwargs: Any) -> Body:
+        response = self.send("GET", path, **kwargs)
+        assert response.status_code == 200, response.get_data()
+        return body_of(response)
+
+    def create(self, variant: str = "mano-a-mano", players: int | None = None, **order: Any) -> Started:
+        """A game of *players* named people (all seats if None)."""
+        seats = order.get("seats") or self.default_seats(variant)
+        named = NAMES[: seats if players is None else players]
+        order = {"variant": variant, "players": [{"name": name} for name in named], **order}
+        response = self.send("POST", "/v1/games", order)
+        assert response.status_code == 201, response.get_data()
+        created = body_of(response)
+        tokens = {seat["seat"]: seat["token"] for seat in created["seats"]}
+        return Started(self, created["game"]["id"], tokens, created["host_token"], created["join_code"])
+
+    def default_seats(self, variant: str) -> int:
+        seats: int = body_of(self.send("GET", f"/v1/variants/{variant}"))["seats"]["default"]
+        return seats
+
+    def seated(self, played: PlayedTable, **order: Any) -> Started:
+        """A public game in which *played* lies on the table, its hands and score included."""
+        rules = played.state.table.rules
+        game = self.create("paulista", seats=rules.seats, **{"visibility": "public", **order})
+        game.put(played.state)
+        return game
+
+    @property
+    def redis(self) -> redis.Redis:
+        assert self.store is not None
+        return self.store._client  # an embedded server has no other door
+
+    def stored(self) -> Mapping[bytes, object]:
+        """Everything in the store, by key."""
+        readers = {
+            b"string": self.redis.get,
+            b"list": lambda key: self.redis.lrange(key, 0, -1),
+            b"stream": self.redis.xrange,
+            b"zset": lambda key: self.redis.zrange(key, 0, -1, withscores=True),
+        }
+        return {key: readers[self.redis.type(key)](key) for key in sorted(self.redis.keys())}
+
+
+@dataclass
+class Started:
+    site: Site
+    id: str
+    tokens: dict[int, str]
+    host_token: str
+    join_code: str | None
+    path: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.path = f"/v1/games/{self.id}"
+
+    def get(self, token: str | None, **kwargs: Any) -> TestResponse:
+        return self.site.send("GET", self.path, token=token, **kwargs)
+
+    def view(self, seat: int | None) -> Body:
+        """As *seat* sees it; None: as a spectator, of a public game."""
+        response = self.get(None if seat is None else self.tokens[seat])
+        assert response.status_code == 200, response.get_data()
+        return body_of(response)
+
+    @property
+    def version(self) -> int:
+        version: int = body_of(self.get(self.host_token))["version"]
+        return version
+
+    def send(
+        self, method: str, below: str, body: object = None, token: str | None = None, **kwargs: Any
+    ) -> TestResponse:
+        """A request to what lies *below* the game: "/actions"."""
+        return self.site.send(method, self.path + below, body, token, **kwargs)
+
+    def post(self, seat: int, action: Body) -> TestResponse:
+        """*action* of *seat*, at the present version unless it names one."""
+        if "expected_version" not in action:
+            action = {**action, "expected_version": self.view(seat)["version"]}
+        return self.site.send("POST", f"{self.path}/actions", action, self.tokens[seat])
+
+    def act(self, seat: int, action: Body) -> Body:
+        response = self.post(seat, action)
+        assert response.status_code == 200, response.get_data()
+        return body_of(response)
+
+    def refusal(self, seat: int, type: str, **members: Any) -> tuple[int, str | None]:  # noqa: A002
+        return answer(self.post(seat, {"type": type, **members}))
+
+    def join(self, name: str = "Gil", seat: int | None = None, **members: Any) -> TestResponse:
+        """Somebody sits down, with the join code if the game has one."""
+        wish = {"name": name, **({} if seat is None else {"seat": seat}), **members}
+        if self.join_code is not None:
+            wish = {"join_code": self.join_code, **wish}
+        return self.send("POST", "/seats", wish)
+
+    def joined(self, name: str = "Gil", seat: int | None = None) -> int:
+        """As `join`; keeps the token and gives the seat."""
+        response = self.join(name, seat)
+        assert response.status_code == 201, response.get_data()
+        body = body_of(response)
+        self.tokens[body["seat"]] = body["token"]
+        taken: int = body["seat"]
+        return taken
+
+    def leave(self, seat: int, token: str | None) -> TestResponse:
+        return self.send("DELETE", f"/seats/{seat}", token=token)
+
+    def events(self, token: str | None = None, **query: Any) -> Body:
+        return self.site.get(f"{self.path}/events", token=token, query_string=query)
+
+    def to_act(self) -> int:
+        """The first of the seats that the game waits for."""
+        seat: int = self.view(0)["turn"]["seats"][0]
+        return seat
+
+    def resign(self, seat: int = 0) -> None:
+        self.act(seat, {"type": "resign"})
+
+    def load(self) -> Game:
+        """As it is stored."""
+        assert self.site.store is not None
+        game = self.site.store.load(self.id)
+        assert game is not None
+        return game
+
+    def change(self, **members: Any) -> None:
+        """Store the game with other members, as its next version."""
+        assert self.site.store is not None
+        game = self.load()
+        self.site.store.commit(replace(game, version=game.version + 1, **members), game, ())
+
+    def put(self, state: GameState) -> None:
+        """*state*, with its rules, in place of the stored one."""
+        self.change(rules=state.table.rules, state=state)
