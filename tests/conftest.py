@@ -1,19 +1,16 @@
-"""What every test may use."""
+"""What the whole run tells at its end."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--update-golden",
-        action="store_true",
-        help="write the golden files of tests/golden anew instead of comparing with them",
-    )
-
-
-@pytest.fixture(scope="session")
-def update_golden(request: pytest.FixtureRequest) -> bool:
-    """Whether golden files are to be written anew."""
-    return bool(request.config.getoption("--update-golden"))
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The sums of what tests recorded as numbers, over all workers."""
+    sums: dict[str, int] = {}
+    for report in terminalreporter.stats.get("", []):
+        if report.when == "teardown":
+            for name, value in report.user_properties:
+                sums[name] = sums.get(name, 0) + value
+    for name, value in sums.items():
+        terminalreporter.write_line(f"{name}: {value}")

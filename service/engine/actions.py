@@ -375,6 +375,8 @@ class Cut(Action):
     @classmethod
     def candidates(cls, view: PlayerView) -> Iterable[Cut]:
         rules = view.table.rules
+        if view.table.hand is None or view.table.hand.phase is not Phase.CUT:
+            return  # there are many, and a view is asked for in every phase
         for at in range(1, len(rules.deck.cards)):
             yield cls(cut=CutKind.AT, at=at)
         for cut in (CutKind.DRY, CutKind.NONE):
