@@ -233,12 +233,11 @@ def trick_result(
     """The seat that won the trick, None if it tied, and the seat that opens the next one.
 
     *played* is seat and strength in the order of play (`COVERED_STRENGTH` for a covered card). Equal top cards of one
-    team win for it, led by whoever played first of them; of both teams they tie (rulebook 2).
+    team win for it, led by whoever played first of them; of both teams they tie, as do covered cards only (rulebook 2).
     """
     top = max(strength for _, strength in played)
     at_top = [seat for seat, strength in played if strength == top]
-    is_covered = top == COVERED_STRENGTH
-    if not is_covered and len({team_of(seat) for seat in at_top}) == 1:
+    if len({team_of(seat) for seat in at_top}) == 1:
         return at_top[0], at_top[0]
     openers = {
         TieLeader.OPENER: played[0][0],
