@@ -120,7 +120,7 @@ class GameView:
     names: tuple[str | None, ...]
     viewer: Viewer
     player: PlayerView | None
-    legal_actions: tuple[Action, ...]
+    legal_actions: tuple[Action, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def routes(games: Games) -> Blueprint:
 
 def docs() -> Blueprint:
     """The API reference at /docs: Swagger UI from its own package, nothing from elsewhere."""
-    docs: Blueprint = get_swaggerui_blueprint(
-        "/docs", CONTRACT_URL, config={"app_name": "Truco API", "validatorUrl": None}
-    )
+    config = {"app_name": "Truco API", "validatorUrl": None, "oauth2RedirectUrl": None}
+    docs: Blueprint = get_swaggerui_blueprint("/docs", CONTRACT_URL, config)
+    docs.add_url_rule("", "show")  # without it only GET finds /docs: no Allow, no 405
     return docs

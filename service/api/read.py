@@ -203,13 +203,18 @@ class _Name(_Text):
         name = whole.strip()
         if not 1 <= len(name) <= LONGEST_NAME:
             _wrong("invalid", f"must have 1 to {LONGEST_NAME} characters")
-        if _PILED_MARKS.search("".join(unicodedata.category(char)[0] for char in name)):
+        kinds = "".join(unicodedata.category(char)[0] for char in name)
+        if not set(kinds) & _SHOWING:
+            _wrong("invalid", "must have a letter, a number or a symbol")
+        if _PILED_MARKS.search(kinds):
             _wrong("invalid", "must not pile up combining marks")
         return name
 
 
 _BLANKS: Final = frozenset("\u115f\u1160\u2028\u2029\u2800\u3164\uffa0")
 """Letters and symbols that show nothing, and line breaks."""
+_SHOWING: Final = frozenset("LNS")
+"""General categories: letters, numbers, symbols."""
 _PILED_MARKS: Final = re.compile(r"^M|ZM|MMM")
 """A mark without a base, or three on one, in the string of general categories."""
 
@@ -339,7 +344,8 @@ def _problems(messages: object, pointer: str) -> Iterator[MemberProblem]:
     if isinstance(messages, Mapping):
         for key, below in messages.items():
             step = str(key).replace("~", "~0").replace("/", "~1")
-            yield from _problems(below, pointer if key == "_schema" else f"{pointer}/{step}")
+            is_whole = key == "_schema" and below != [_MESSAGES["unknown"]]
+            yield from _problems(below, pointer if is_whole else f"{pointer}/{step}")
     elif isinstance(messages, list):
         for message in messages:
             code, _, detail = str(message).partition(": ")

@@ -5,7 +5,7 @@ The only door for hidden cards: views, legal actions and every answer are made o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service.engine.cards import Card
 from service.engine.state import (
@@ -32,11 +32,11 @@ class PlayerView:
 
     viewer: Seat | None
     table: Table
-    cards: tuple[tuple[Slot, ...] | None, ...]
+    cards: tuple[tuple[Slot, ...] | None, ...] = field(repr=False)
     """Per seat the cards it still holds; None: not this viewer's to see."""
-    covered: tuple[CoveredCard, ...]
+    covered: tuple[CoveredCard, ...] = field(repr=False)
     """The viewer's own covered cards of this hand."""
-    last_covered: tuple[CoveredCard, ...]
+    last_covered: tuple[CoveredCard, ...] = field(repr=False)
     """And of the last hand."""
 
     @property

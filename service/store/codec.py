@@ -169,12 +169,13 @@ def encode(game: Game, nonce: bytes) -> bytes:
 
 
 def decode(game_id: str, stored: bytes, metadata: bytes | None) -> Game:
-    """The game in *stored*. Raises `UnknownFormatError` for a format that this code does not know."""
-    form, version, _, body = stored.split(b" ", 3)
-    read = _READERS.get(int(form))
-    if read is None:
-        raise UnknownFormatError(f"game {game_id} is stored in format {int(form)}")
-    return read(game_id, int(version), body, {} if metadata is None else _unpack_metadata(metadata))
+    """The game in *stored*. Raises `UnknownFormatError` for a format that this code does not know, or no format."""
+    try:
+        form, version, _, body = stored.split(b" ", 3)
+        read = _READERS[int(form)]
+        return read(game_id, int(version), body, {} if metadata is None else _unpack_metadata(metadata))
+    except (KeyError, ValueError, msgspec.MsgspecError) as error:
+        raise UnknownFormatError(f"game {game_id} is stored as {stored.split(b' ')[0][:8]!r}") from error
 
 
 def _read_1(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> Game:

@@ -25,6 +25,7 @@ from service.store.base import (
     LoggedEvent,
     Status,
     StoreUnavailableError,
+    UnknownFormatError,
     VersionConflictError,
 )
 
@@ -86,10 +87,13 @@ class RedisGameStore:
             game.last_seq - len(events) + 1,
             *map(codec.encode_event, events),
         ]
+        moves_to_a_list = game.is_public and (previous is None or previous.status is not game.status)
         with _unavailable_on_failure():
-            if game.is_public and (previous is None or previous.status is not game.status):
+            if moves_to_a_list:
                 self._list(game)
             stands = self._commit(keys=_keys(game.id), args=arguments)
+            if moves_to_a_list and stands:
+                self._list(game)  # again: a reader drops a hint that is not true yet
         if not stands:
             raise VersionConflictError(f"game {game.id} has moved on or is gone")
 
@@ -134,20 +138,26 @@ class RedisGameStore:
         return GamePage(tuple(games), None)
 
     def _candidates(self, status: Status, position: ListPosition | None) -> Iterator[tuple[ListPosition, Game | None]]:
-        """Every listed game of *status* after *position*, newest first; None in place of one that has moved on."""
+        """Every listed game of *status* after *position*, newest first; None in place of one not to be shown."""
         while entries := self._entries(status, position):
             pipeline = self._client.pipeline(transaction=False)
             for entry in entries:
                 pipeline.get(_state_key(entry.id))
             states = cast("list[bytes | None]", pipeline.execute())
             for entry, state in zip(entries, states, strict=True):
-                game = None if state is None else codec.decode(entry.id, state, None)
-                if game is not None and game.status is not status:
-                    game = None
-                if game is None:
-                    self._client.zrem(_list_key(status), entry.id)
-                yield entry, game
+                yield entry, self._still_listed(status, entry, state)
             position = entries[-1]
+
+    def _still_listed(self, status: Status, entry: ListPosition, state: bytes | None) -> Game | None:
+        """The game, unless it has moved on, which drops the hint, or cannot be read, which leaves it to who can."""
+        try:
+            game = None if state is None else codec.decode(entry.id, state, None)
+        except UnknownFormatError:
+            return None
+        if game is not None and game.status is status:
+            return game
+        self._client.zrem(_list_key(status), entry.id)
+        return None
 
     def _entries(self, status: Status, position: ListPosition | None) -> list[ListPosition]:
         """The next ones after *position*; [] at the end."""
