@@ -186,9 +186,10 @@ def test_a_large_body_is_refused_unread(target: Target, operation: str, length: 
 
 @each_operation
 def test_a_body_in_chunks_is_refused_unread(target: Target, operation: str) -> None:
-    for environ in ({}, {"CONTENT_LENGTH": "2"}):
-        response = headers_only(target, operation, HTTP_TRANSFER_ENCODING="chunked", **environ)
-        assert answer(response) == (411, "length_required")
+    for coding in ("chunked", "Chunked", "gzip, chunked", "gzip"):
+        for environ in ({}, {"CONTENT_LENGTH": "2"}):
+            response = headers_only(target, operation, HTTP_TRANSFER_ENCODING=coding, **environ)
+            assert answer(response) == (411, "length_required")
 
 
 @each_body
