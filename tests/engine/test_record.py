@@ -726,7 +726,7 @@ def test_every_value_that_follows_from_others_is_guarded(variant: str, seats: in
         ("hands[0].points", 3.0, "hands[0].points: must be an integer, not such a number"),
         ("hands[0].tricks[0].tied", True, "hands[0].tricks[0].winner: must be null in a tied trick"),
         ("hands[0].tricks[0].plays[0].card", None, "hands[0].tricks[0].plays[0].covered: must be true"),
-        ("hands[0].reason", "abandoned", "hands[0].reason: must be one of tricks, all_tied, folded, "),
+        ("hands[0].reason", "forgotten", "hands[0].reason: must be one of tricks, all_tied, folded, "),
         ("hands[0].score", [3, 0], "hands[0].score: is not a member of a record"),
         ("format", 2, "format: must be 1, not 2"),
         ("id", "a b", "id: must match [0-9A-Za-z_-]{1,64}, not 'a b'"),
