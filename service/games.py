@@ -106,7 +106,7 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class GameView:
-    """All that one viewer may know of a game; `table` is None in the lobby."""
+    """All that one viewer may know of a game; `player` is None in the lobby."""
 
     id: str
     version: int

@@ -12,19 +12,8 @@ from typing import Final
 
 import yaml
 
-from service.engine.cards import HAND_SIZE, Card, Deck, parse_cards
-from service.engine.rules import (
-    PRESETS,
-    AllTied,
-    Dealing,
-    ElevenAllTied,
-    IronCards,
-    Penalty,
-    RaiseTiming,
-    RuleSet,
-    TieLeader,
-    UnplayableRulesError,
-)
+from service.engine.cards import HAND_SIZE, Card, parse_cards
+from service.engine.rules import ENUM_FIELDS, PRESETS, RuleSet, UnplayableRulesError
 from service.engine.state import GameState, Score, Seat
 from tests.table import completed, first_hand, pack_for
 
@@ -114,25 +103,12 @@ def _rule_value(field: str, value: object) -> object:
         return integer(value, where)
     if field in ("eleven_decision", "eleven_partner_cards", "eleven_show"):
         return boolean(value, where)
-    enum = RULE_ENUMS[field]
+    enum = ENUM_FIELDS[field]
     return enum(one_of([str(choice) for choice in enum])(value, where))
 
 
-RULE_ENUMS: Final = {
-    "deck": Deck,
-    "raise_timing": RaiseTiming,
-    "all_tied": AllTied,
-    "tie_leader": TieLeader,
-    "eleven_raise": Penalty,
-    "eleven_all_tied": ElevenAllTied,
-    "iron_cards": IronCards,
-    "iron_raise": Penalty,
-    "dealing": Dealing,
-}
-"""The fields of a rule set whose values are an enum's."""
-
 OVERRIDES: Final = (
-    *RULE_ENUMS,
+    *ENUM_FIELDS,
     "manilhas",
     "ladder",
     "target",

@@ -14,8 +14,10 @@ from openapi_spec_validator import validate as validate_openapi
 from service.api.games import MOST_EVENTS, MOST_GAMES
 from service.api.problems import KINDS
 from service.api.read import GREATEST_VERSION, LONGEST_NAME, MOST_BODY_BYTES, MOST_METADATA_BYTES
+from service.dealer import SeededDealer
 from service.engine.actions import ACTIONS, HIGHEST_SLOT, CutKind, Reason
 from service.engine.events import EVENTS
+from service.engine.record import from_json, to_text, verify
 from service.engine.rules import ENUM_FIELDS, MOST_POINTS, PRESETS, RULE_FIELDS, SEATS, STEPS_ALLOWED, Penalty
 from service.engine.state import DealFrom, DealStyle, GameReason, HandReason, Kind, Phase
 from service.games import Code
@@ -400,3 +402,10 @@ def test_values_of_code_enums_are_words() -> None:
     words: tuple[type[StrEnum], ...] = (Reason, Code, Phase, Kind, HandReason, GameReason, Status)
     for kind in words:
         assert all(re.fullmatch("[a-z_]+", word) for word in kind)
+
+
+def test_the_records_examples_are_one_game_and_true() -> None:
+    record = from_json(SPEC["components"]["examples"]["Record"]["value"])
+    content = SPEC["paths"]["/v1/games/{id}/record"]["get"]["responses"]["200"]["content"]
+    assert content["text/plain"]["examples"]["oneHand"]["value"] == to_text(record)
+    assert verify(record, SeededDealer()) is None

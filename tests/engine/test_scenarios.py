@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from service.engine.rules import RULE_FIELDS, SEATS
-from tests.scenario_file import RULE_ENUMS, rules_of
+from service.engine.rules import ENUM_FIELDS, RULE_FIELDS, SEATS
+from tests.scenario_file import rules_of
 from tests.scenario_runner import Case, EngineDriver, Step, main, read_cases, read_hand, run_file
 
 TESTS = Path(__file__).parent.parent
@@ -99,7 +99,7 @@ def test_every_value_of_every_rule_changes_an_outcome() -> None:
             if any(_value(other) != _value(case) and _outcome(other) != _outcome(case) for other in group):
                 telling[field].add(_value(case))
 
-    wanted = {field: {str(value) for value in enum} for field, enum in RULE_ENUMS.items()}
+    wanted = {field: {str(value) for value in enum} for field, enum in ENUM_FIELDS.items()}
     wanted |= {name: {"True", "False"} for name in ("eleven_decision", "eleven_partner_cards", "eleven_show")}
     wanted |= {"covered_from_trick": {"2", "3", "None"}, "legs": {"1", "2"}, "seats": {str(seats) for seats in SEATS}}
     assert {field: telling[field] & values for field, values in wanted.items()} == wanted
