@@ -1,4 +1,4 @@
-"""The use cases: create, join, leave, look, act, list, record.
+"""The use cases: create, join, leave, look, act, list, record, and what a platform does for its players.
 
 Each loads a game once, decides in Python, and commits once. Nothing is remembered between two calls. What leaves here
 is a `GameView`: composed for one viewer, with no state behind it.
@@ -57,6 +57,8 @@ class Entry:
     _token: str | None = field(repr=False)
     _leaving: Seat | None
     _retry: Retry | None
+    _platform: bytes | None = field(default=None, repr=False)
+    """The platform that entered, one that sees nothing; None for everybody else."""
 
     @property
     def game_id(self) -> str:
@@ -90,6 +92,8 @@ class NewGame:
     is_public: bool = False
     turn_seconds: int | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
+    platform: bytes | None = field(default=None, repr=False)
+    """Who asks, by its API key; the game is that platform's for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ class Games:
             try:
                 return self._create(game_id, rules, order, Asked(retry, body_hash))
             except VersionConflictError:
-                continue
+                self._find(game_id)
         raise RefusedError(Code.REQUEST_IN_PROGRESS, "the same request is being carried out")
 
     def _create(self, game_id: str, rules: RuleSet, order: NewGame, asked: Asked) -> Created:
@@ -174,6 +178,7 @@ class Games:
             seed=self._dealer.new_seed(),
             host_hash=hash_of(host_token),
             join_code=None if order.is_public else new_join_code(),
+            platform=order.platform,
         )
         joined = [
             SeatJoined(seat=seat, name=name, kind=SeatKind.HUMAN) for seat, name in enumerate(names) if name is not None
@@ -207,12 +212,26 @@ class Games:
         Raises `RefusedError`: `game_not_found`; `invalid_token`, also for the token of a seat that was left, unless it
         comes *leaving* that very seat again.
         """
-        name = None if retry is None else retry.name
-        found = self._store.load(game_id, name) if is_game_id(game_id) else None
-        if found is None:
-            raise RefusedError(Code.GAME_NOT_FOUND, "there is no such game, or it has expired or was cancelled")
+        found = self._find(game_id, retry)
         viewer = Viewer() if token is None else _viewer_with(found.game, token, leaving)
         return Entry(viewer, found, token, leaving, retry)
+
+    def enter_as_platform(self, game_id: str, platform: bytes, retry: Retry | None = None) -> Entry:
+        """A game of *platform*, to `reissue` a token or `cancel` it; it is shown as little as a stranger.
+
+        Raises `RefusedError`: `game_not_found`, also for a game that is not of this platform.
+        """
+        found = self._find(game_id, retry)
+        if found.game.platform != platform:
+            raise RefusedError(Code.GAME_NOT_FOUND, "among the games made with this API key there is no such game")
+        return Entry(Viewer(), found, None, None, retry, platform)
+
+    def _find(self, game_id: str, retry: Retry | None = None) -> Loaded:
+        """Raises `RefusedError`: `game_not_found`."""
+        found = self._store.load(game_id, None if retry is None else retry.name) if is_game_id(game_id) else None
+        if found is None:
+            raise RefusedError(Code.GAME_NOT_FOUND, "there is no such game, or it has expired or was cancelled")
+        return found
 
     def enter_seat(self, game_id: str, token: str | None, retry: Retry | None = None) -> Entry:
         """As `enter`, for a seat. Raises `RefusedError` too: `missing_token`, `wrong_seat` for the host's."""
@@ -227,6 +246,8 @@ class Games:
 
     def look_again(self, entry: Entry) -> Entry:
         """*entry* with the game as it is now. Raises `RefusedError`: `game_not_found`, `invalid_token`."""
+        if entry._platform is not None:
+            return self.enter_as_platform(entry._game.id, entry._platform, entry._retry)
         return self.enter(entry._game.id, entry._token, entry._leaving, entry._retry)
 
     def mark_present(self, entry: Entry) -> None:
@@ -376,7 +397,6 @@ class Games:
             raise RefusedError(Code.GAME_NOT_STARTED, "the game has not been played yet")
         if old.status is not Status.FINISHED:
             raise RefusedError(Code.GAME_NOT_FINISHED, "a rematch comes after the end of the game")
-        assert entry._token is not None
         next_id = old.rematch_id or self._open_rematch(entry)
         for _ in range(_TRIES):
             following = self.enter(next_id, None, retry=entry._retry)
@@ -385,7 +405,7 @@ class Games:
                 return again
             game = following._game
             chair = game.chairs[seat]
-            if chair.name is None or chair.owner_hash != hash_of(entry._token):
+            if chair.name is None or chair.owner_hash is None:
                 raise RefusedError(Code.SEAT_TAKEN, f"seat {seat} of the rematch was left or given away")
             asked = Asked(entry._retry, body_hash)
             token = asked.token(str(seat))
@@ -430,6 +450,7 @@ class Games:
                 host_hash=old.host_hash,
                 join_code=old.join_code,
                 first_dealer=(old.state.table.hand.dealer + 1) % old.rules.seats,
+                platform=old.platform,
             )
             with suppress(VersionConflictError):  # another caller made it
                 self._commit(following, None, (), now_ms)
@@ -489,17 +510,43 @@ class Games:
             raise RefusedError(Code.GAME_FINISHED, "the game is over")
         self._act(game, game, state, seat, actions.Resign(), now_ms)
 
-    def cancel(self, entry: Entry) -> None:
-        """Forget the game. Raises `RefusedError`: `missing_token`, `wrong_seat`, `game_started`."""
+    def reissue(self, entry: Entry, seat: Seat, body_hash: bytes = b"") -> Joined:
+        """A new token for *seat*, in place of the one that its player has lost, which dies. For the game's platform.
+
+        Raises `RefusedError`: `not_found`, `game_not_started` if nobody sits there, `idempotency_key_reused`,
+        `seat_taken` when the token that the same request gave is good no more.
+        """
+        assert entry._platform is not None
         for _ in range(_TRIES):
-            game = entry._game
-            if not entry.viewer.is_host:
-                _seat_of(entry)
-                raise RefusedError(Code.WRONG_SEAT, "only the host token cancels a game")
-            if game.status is not Status.LOBBY:
-                raise RefusedError(Code.GAME_STARTED, "the game has started; its players may resign it")
+            again = _joined_before(entry, body_hash)
+            if again is not None:
+                return again
+            game, now_ms = entry._game, entry._found.now_ms
+            _refuse_unknown_seat(game, seat)
+            chair = game.chairs[seat]
+            if chair.name is None or chair.token_hash is None:
+                raise RefusedError(Code.GAME_NOT_STARTED, f"nobody has come to seat {seat} yet")
+            asked = Asked(entry._retry, body_hash)
+            token = asked.token(str(seat))
+            renewed = _with_chair(game, seat, replace(chair, token_hash=hash_of(token)))
             try:
-                return self._store.delete(game)
+                committed, _ = self._commit(renewed, game, (), now_ms, asked=asked, seats=(seat,))
+            except VersionConflictError:
+                entry = self.look_again(entry)
+                continue
+            return Joined(view_of(replace(entry._found, game=committed), Viewer(seat=seat)), seat, token)
+        raise StoreUnavailableError(f"{_TRIES} other commits came first")
+
+    def cancel(self, entry: Entry) -> None:
+        """Forget the game: the host a lobby, the platform of the game whatever has become of it.
+
+        Raises `RefusedError`: `missing_token`, `wrong_seat`, `game_started`.
+        """
+        for _ in range(_TRIES):
+            if entry._platform is None:
+                _refuse_to_cancel(entry)
+            try:
+                return self._store.delete(entry._game)
             except VersionConflictError:
                 entry = self.look_again(entry)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
@@ -526,11 +573,16 @@ class Games:
             first_dealer=game.first_dealer,
         )
 
-    def list_public(
-        self, status: Status, variant: str | None, limit: int, position: ListPosition | None
+    def list_games(
+        self,
+        status: Status,
+        variant: str | None,
+        limit: int,
+        position: ListPosition | None,
+        platform: bytes | None = None,
     ) -> tuple[tuple[Listed, ...], ListPosition | None]:
-        """Public games, newest first, and where the list goes on (None: nowhere)."""
-        page = self._store.list_public(status, variant, limit, position)
+        """Public games, or all of a *platform*, newest first, and where the list goes on (None: nowhere)."""
+        page = self._store.list_games(status, variant, limit, position, platform)
         listed = tuple(
             Listed(game.id, game.variant, game.status, seats_of(game), game.turn_seconds, game.created_at_ms)
             for game in page.games
@@ -643,7 +695,7 @@ def _joined_before(entry: Entry, body_hash: bytes) -> Joined | None:
     token = retry.token(record.nonce, str(seat))
     chair = entry._game.chairs[seat]
     if chair.name is None or chair.token_hash != hash_of(token):
-        raise RefusedError(Code.SEAT_TAKEN, f"seat {seat}, which this request took, has been left since")
+        raise RefusedError(Code.SEAT_TAKEN, f"seat {seat} was left since this request, or its token renewed")
     return Joined(view_of(entry._found, Viewer(seat=seat)), seat, token, is_replayed=True)
 
 
@@ -670,6 +722,15 @@ def _seat_of(entry: Entry) -> Seat:
     if entry.viewer.seat is None:
         raise RefusedError(Code.MISSING_TOKEN, "this needs the token of a seat")
     return entry.viewer.seat
+
+
+def _refuse_to_cancel(entry: Entry) -> None:
+    """Unless the host cancels a lobby."""
+    if not entry.viewer.is_host:
+        _seat_of(entry)
+        raise RefusedError(Code.WRONG_SEAT, "only the host token cancels a game")
+    if entry._game.status is not Status.LOBBY:
+        raise RefusedError(Code.GAME_STARTED, "the game has started; its players may resign it")
 
 
 def _refuse_unknown_seat(game: Game, seat: Seat) -> None:

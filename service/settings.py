@@ -16,7 +16,8 @@ class Settings:
     """`redis_url` None: the embedded store, whose games end with the process."""
 
     redis_url: str | None = field(default=None, repr=False)
-    api_keys: frozenset[str] = field(default=frozenset(), repr=False)
+    api_keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Each with the label of its platform: its name, or for a key without one the key itself."""
     lobby_ttl_seconds: int = 3_600
     game_ttl_seconds: int = 7 * 86_400
     finished_ttl_seconds: int = 7 * 86_400
@@ -36,7 +37,7 @@ class Settings:
         """The settings in *environ*; an empty variable counts as unset. Raises `SettingError`."""
         return cls(
             redis_url=environ.get("REDIS_URL") or None,
-            api_keys=frozenset(_words(environ, "TRUCO_API_KEYS")),
+            api_keys=_api_keys(environ, "TRUCO_API_KEYS"),
             rate_create=_rate(environ, "TRUCO_RATE_CREATE", cls().rate_create),
             rate_join=_rate(environ, "TRUCO_RATE_JOIN", cls().rate_join),
             rate_read=_rate(environ, "TRUCO_RATE_READ", cls().rate_read),
@@ -55,6 +56,18 @@ class Settings:
 
 def _words(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(environ.get(name, "").replace(",", " ").split())
+
+
+def _api_keys(environ: Mapping[str, str], name: str) -> Mapping[str, str]:
+    """Words `<platform>:<key>`, or keys alone."""
+    labels: dict[str, str] = {}
+    for word in _words(environ, name):
+        label, colon, rest = word.partition(":")
+        key = rest if colon else word
+        if not label or not key or labels.get(key, label) != label:
+            raise SettingError(f"{name} must be words KEY or PLATFORM:KEY, and no key of two platforms")
+        labels[key] = label
+    return labels
 
 
 def _rate(environ: Mapping[str, str], name: str, default: str) -> str:

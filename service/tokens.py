@@ -14,6 +14,7 @@ ID_LENGTH: Final = 26
 JOIN_CODE_LENGTH: Final = 8
 TOKEN_BYTES: Final = 32
 _NAME_BYTES: Final = 16
+_PLATFORM_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ def is_game_id(text: str) -> bool:
 
 def hash_of(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
+
+
+def platform_of(label: str) -> bytes:
+    """Tells a platform from any other. *label*: its name, or its only API key."""
+    return hashlib.sha256(b"platform:" + label.encode()).digest()[:_PLATFORM_BYTES]
 
 
 def new_token() -> str:

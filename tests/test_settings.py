@@ -107,9 +107,33 @@ def test_lists(name: str, text: str) -> None:
     assert sorted(getattr(read({name: text}), LISTS[name])) == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("one", {"one": "one"}),
+        ("acme:one", {"one": "acme"}),
+        ("acme:one acme:two,other:three four", {"one": "acme", "two": "acme", "three": "other", "four": "four"}),
+        ("acme:one acme:one", {"one": "acme"}),
+        ("acme:o:n:e", {"o:n:e": "acme"}),
+        ("ação:one", {"one": "ação"}),
+    ],
+)
+def test_api_keys_are_of_platforms(text: str, labels: dict[str, str]) -> None:
+    assert read({"TRUCO_API_KEYS": text}).api_keys == labels
+
+
+@pytest.mark.parametrize(
+    "text", ["acme:", ":secret", ":", "good acme: other", "acme:secret other:secret", "secret acme:secret"]
+)
+def test_a_key_that_is_nobodys_or_of_two_platforms(text: str) -> None:
+    with pytest.raises(SettingError, match="TRUCO_API_KEYS") as refused:
+        read({"TRUCO_API_KEYS": text})
+    assert "secret" not in str(refused.value)
+
+
 def test_secrets_are_not_printed() -> None:
     settings = read({"TRUCO_API_KEYS": "a-secret-key", "REDIS_URL": "redis://:a-secret-word@127.0.0.1/0"})
-    assert settings.api_keys == {"a-secret-key"}
+    assert settings.api_keys == {"a-secret-key": "a-secret-key"}
     assert "secret" not in f"{settings} {settings!r}"
 
 

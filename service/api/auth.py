@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hmac
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from flask import request
 
 from service.api.problems import ProblemError
+from service.tokens import platform_of
 
 _BEARER: Final = re.compile(r"Bearer +([A-Za-z0-9_-]{43}) *", re.IGNORECASE)
 """256 bits in base64url."""
@@ -25,16 +27,22 @@ def token() -> str | None:
     return match[1]
 
 
-def require_api_key(keys: frozenset[str]) -> str | None:
-    """The API key of the request, None if none is needed.
+_API_KEY: Final = "X-API-Key"
 
-    Raises `ProblemError`: 401 if there are *keys* and the request has none of them.
+
+def has_api_key() -> bool:
+    return _API_KEY in request.headers
+
+
+def platform(keys: Mapping[str, str]) -> bytes:
+    """Whose API key the request has; *keys* with their platforms' labels.
+
+    Raises `ProblemError`: 401 if it has none, or none of *keys*.
     """
-    if not keys:
-        return None
-    sent = request.headers.get("X-API-Key")
+    sent = request.headers.get(_API_KEY)
     if sent is None:
-        raise ProblemError("missing_token", "creating games here needs an X-API-Key")
-    if not any(hmac.compare_digest(sent.encode(), key.encode()) for key in keys):
+        raise ProblemError("missing_token", "this needs an X-API-Key")
+    labels = [label for key, label in keys.items() if hmac.compare_digest(sent.encode(), key.encode())]
+    if not labels:
         raise ProblemError("invalid_token", "the X-API-Key is not known")
-    return sent
+    return platform_of(labels[0])

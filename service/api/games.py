@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -28,7 +29,7 @@ MOST_EVENTS: Final = 500
 MOST_GAMES: Final = 100
 
 
-def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozenset[str]) -> Blueprint:
+def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping[str, str]) -> Blueprint:
     """Every operation on variants and games."""
     api = Blueprint("v1", __name__, url_prefix="/v1")
 
@@ -58,26 +59,29 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     @api.post("/games")
     def create_game() -> Response:
         limits.creating()
-        retry = read.retry(auth.require_api_key(api_keys), gives_token=True)
-        order = read.new_game()
+        platform = auth.platform(api_keys) if api_keys else None
+        retry = read.retry(None if platform is None else platform.hex(), gives_token=True)
+        order = replace(read.new_game(), platform=platform)
         created = games.create(order, retry, read.body_hash())
         return _answer_made(present.present_created(created), created.game, created.is_replayed)
 
     @api.get("/games")
     def list_games() -> Response:
         limits.reading(None)
-        listed, position = games.list_public(
+        listed, position = games.list_games(
             read.status(),
             read.variant(),
             read.number("limit", 20, 1, MOST_GAMES),
             read.cursor(),
+            auth.platform(api_keys) if read.flag("mine") else None,
         )
-        return _answer(
-            {
-                "games": [present.present_listed(game) for game in listed],
-                "next_cursor": read.write_cursor(position),
-            }
-        )
+        body: dict[str, Json] = {
+            "games": [present.present_listed(game) for game in listed],
+            "next_cursor": read.write_cursor(position),
+        }
+        response = _answer(body)
+        response.vary.add("X-API-Key")
+        return response
 
     @api.get("/games/<game_id>")
     def get_game(game_id: str) -> Response:
@@ -94,7 +98,11 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
 
     @api.delete("/games/<game_id>")
     def cancel_game(game_id: str) -> Response:
-        entry = games.enter(game_id, auth.token())
+        token = auth.token()
+        if token is None and auth.has_api_key():
+            entry = games.enter_as_platform(game_id, auth.platform(api_keys))
+        else:
+            entry = games.enter(game_id, token)
         read.no_body()
         games.cancel(entry)
         return Response(status=204)
@@ -123,6 +131,17 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
         read.no_body()
         view = games.come_back(entry, seat)
         return _answer(present.present_view(view), of=view)
+
+    @api.post("/games/<game_id>/seats/<seat_text>/token")
+    def reissue_token(game_id: str, seat_text: str) -> Response:
+        limits.joining()
+        platform = auth.platform(api_keys)
+        retry = read.retry(platform.hex(), gives_token=True)
+        seat = read.seat_in_path(seat_text)
+        entry = games.enter_as_platform(game_id, platform, retry)
+        read.no_body()
+        joined = games.reissue(entry, seat, read.body_hash())
+        return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
 
     @api.post("/games/<game_id>/actions")
     def apply_action(game_id: str) -> Response:

@@ -81,7 +81,7 @@ def body_hash() -> bytes:
 
 
 def retry(caller: str | None, gives_token: bool = False) -> Retry | None:
-    """The Idempotency-Key, if one is sent; *caller* is the token or API key that the request came with.
+    """The Idempotency-Key, if one is sent; *caller* is the token, or the platform, that the request came with.
 
     A key that a token hangs on (*gives_token*) must be long enough not to be guessed. Raises `ProblemError`: 400
     `invalid_header`.
@@ -469,6 +469,11 @@ def choice(name: str, choices: Sequence[str]) -> str | None:
     if text is not None and text not in choices:
         raise ProblemError("invalid_parameter", f"{name} must be one of {', '.join(choices)}")
     return text
+
+
+def flag(name: str) -> bool:
+    """The query parameter *name*, which is false if it is not there. Raises `ProblemError`: 400."""
+    return choice(name, ("true", "false")) == "true"
 
 
 def _parameter(name: str) -> str | None:

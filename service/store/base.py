@@ -28,7 +28,9 @@ class Chair:
     name: str | None = None
     token_hash: bytes | None = field(default=None, repr=False)
     owner_hash: bytes | None = field(default=None, repr=False)
-    """Of the token, of the game before this rematch, that takes this seat over; a name without a token is reserved."""
+    """Of the token, of the game before this rematch, for whose seat this one is kept; a name without a token is
+    reserved. None once the seat was left or given away.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Game:
     """When the present turn is over; None without a clock, before the start and after the end."""
     timeouts: tuple[int, ...] = ()
     """Per seat how many of its turns in a row ran out."""
+    platform: bytes | None = field(default=None, repr=False)
+    """Whose API key made the game, or the first of its rematches: `tokens.platform_of`; None: no API key did."""
 
     @property
     def status(self) -> Status:
@@ -125,7 +129,7 @@ class ListPosition:
 
 @dataclass(frozen=True, slots=True)
 class GamePage:
-    """Public games, newest first; `next` is None at the end."""
+    """Games of a list, newest first; `next` is None at the end, and may be there after fewer than were asked for."""
 
     games: tuple[Game, ...]
     next: ListPosition | None
@@ -178,7 +182,11 @@ class GameStore(Protocol):
         ...
 
     def delete(self, game: Game) -> None:
-        """Forget *game* if it is still at its version; raises `VersionConflictError` otherwise."""
+        """Forget *game*, if it is still at its version, with all that came with it; whoever waits for commits is rung.
+
+        Raises `VersionConflictError` if it has moved on. While the requests that made it may come again, a commit that
+        would make it again is refused in the same way.
+        """
         ...
 
     def events(self, game_id: str, after: int, limit: int) -> EventPage:
@@ -189,8 +197,18 @@ class GameStore(Protocol):
         """The game's action log from the first action on."""
         ...
 
-    def list_public(self, status: Status, variant: str | None, limit: int, position: ListPosition | None) -> GamePage:
-        """At most *limit* public games of one status, newest first, from *position* on."""
+    def list_games(
+        self,
+        status: Status,
+        variant: str | None,
+        limit: int,
+        position: ListPosition | None,
+        platform: bytes | None = None,
+    ) -> GamePage:
+        """At most *limit* games of one status, newest first, from *position* on: the public ones, or a *platform*'s.
+
+        It looks through so many at most, however few of them are of the *variant*.
+        """
         ...
 
     def reserve_id(self, retry_name: str, game_id: str) -> str:
@@ -198,7 +216,7 @@ class GameStore(Protocol):
         ...
 
     def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
-        """What a commit has left of the request of that name, also when its game is gone by now."""
+        """What a commit has left of the request of that name, also when its game has expired by now."""
         ...
 
     def now_ms(self) -> int:

@@ -148,6 +148,7 @@ class _Game(Struct, frozen=True, array_like=True):
     deadline_ms: int | None = None
     timeouts: list[int] = []
     owner_hashes: list[bytes | None] = []
+    platform: bytes | None = None
 
 
 class _Event(Struct, frozen=True, array_like=True):
@@ -195,6 +196,7 @@ def encode(game: Game, nonce: bytes) -> bytes:
         deadline_ms=game.deadline_ms,
         timeouts=list(game.timeouts),
         owner_hashes=owners if any(owners) else [],
+        platform=game.platform,
     )
     return b"%d %d %b %b" % (FORMAT, game.version, nonce, _pack(packed))
 
@@ -234,6 +236,7 @@ def _read(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> 
         turn_seconds=packed.turn_seconds,
         deadline_ms=packed.deadline_ms,
         timeouts=tuple(packed.timeouts),
+        platform=packed.platform,
     )
 
 

@@ -1,6 +1,6 @@
 -- Everything that one request needs to know of a game, in one round trip.
 --
--- KEYS  state, metadata, presence, and the record of a retried request if there may be one
+-- KEYS  state, metadata, presence, and the records of requests if this one may have one     ARGV  1 its name
 -- Returns the state, the metadata, the seats present, the record (false for what is not there), and the time in ms.
 
 local time = redis.call('TIME')
@@ -9,6 +9,6 @@ return {
   redis.call('GET', KEYS[1]),
   redis.call('GET', KEYS[2]),
   redis.call('ZRANGEBYSCORE', KEYS[3], now_ms, '+inf'),
-  KEYS[4] and redis.call('GET', KEYS[4]) or false,
+  KEYS[4] and redis.call('HGET', KEYS[4], ARGV[1]) or false,
   now_ms,
 }

@@ -1,7 +1,8 @@
 """Games in Redis: one Lua commit, every key of a game under one hash tag.
 
 The same code and scripts run on a real server and on the embedded fakeredis. Outside a game's slot lie only hints, the
-lists of public games by status: written before the commit that makes them true, checked against the game when read.
+lists of public games and of each platform's by status: written before the commit that makes them true, checked against
+the game when read.
 """
 
 from __future__ import annotations
@@ -42,11 +43,15 @@ _PLACE_TRIES: Final = 30
 _PLACE_TRY_SECONDS: Final = 0.3
 _NONCE_BYTES: Final = 6
 _CANDIDATES_AT_ONCE: Final = 100
+_CANDIDATES_AT_MOST: Final = 500
+"""For one page; a rare variant would else be looked for in the whole list."""
 _RETRY_SECONDS: Final = 86_400
 _LEASE_MS: Final = 1_000
 _DEADLINES_KEY: Final = "truco:deadlines"
-_LISTED_AT_MOST: Final = 10_000
-"""The newest games of a status that can be listed; older ones are played on, but not found."""
+LISTED_AT_MOST: Final = 10_000
+"""The newest games of a list; older ones are played on, but not found."""
+_GONE: Final = b"gone"
+"""In place of the state of a game that was deleted while its requests may come again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,11 @@ class RedisGameStore:
     def load(self, game_id: str, retry_name: str | None = None) -> Loaded | None:
         keys = [_state_key(game_id), _metadata_key(game_id), _presence_key(game_id)]
         if retry_name is not None:
-            keys.append(_retry_key(game_id, retry_name))
+            keys.append(_retries_key(game_id))
         with self._unavailable_on_failure():
-            state, metadata, present, retry, now_ms = cast("_Found", self._load(keys=keys))
-        if state is None:
+            found = cast("_Found", self._load(keys=keys, args=[retry_name or ""]))
+        state, metadata, present, retry, now_ms = found
+        if state is None or state == _GONE:
             return None
         return Loaded(
             game=codec.decode(game_id, state, metadata),
@@ -113,7 +119,7 @@ class RedisGameStore:
     ) -> None:
         keys = _keys(game.id)
         if retry is not None:
-            keys.append(_retry_key(game.id, retry[0]))
+            keys.append(_retries_key(game.id))
         arguments: list[str | bytes | int] = [
             0 if previous is None else previous.version,
             codec.encode(game, secrets.token_urlsafe(_NONCE_BYTES).encode("ascii")),
@@ -124,10 +130,11 @@ class RedisGameStore:
             codec.encode_metadata(game) if previous is None and game.metadata else "",
             "" if retry is None else codec.encode_retry(retry[1]),
             _RETRY_SECONDS,
+            "" if retry is None else retry[0],
             game.last_seq - len(events) + 1,
             *map(codec.encode_event, events),
         ]
-        moves_to_a_list = game.is_public and (previous is None or previous.status is not game.status)
+        moves_to_a_list = previous is None or previous.status is not game.status
         with self._unavailable_on_failure():
             if moves_to_a_list:
                 self._list(game)
@@ -141,15 +148,29 @@ class RedisGameStore:
             raise VersionConflictError(f"game {game.id} has moved on or is gone")
 
     def _list(self, game: Game) -> None:
-        key = _list_key(game.status)
-        self._client.zadd(key, {game.id: game.created_at_ms}, nx=True)
-        self._client.zremrangebyrank(key, 0, -_LISTED_AT_MOST - 1)
+        if keys := _list_keys(game, game.status):
+            pipeline = self._client.pipeline(transaction=False)
+            for key in keys:
+                pipeline.zadd(key, {game.id: game.created_at_ms}, nx=True)
+                pipeline.zremrangebyrank(key, 0, -LISTED_AT_MOST - 1)
+            pipeline.execute()
 
     def delete(self, game: Game) -> None:
+        keys = [*_keys(game.id), _retries_key(game.id), _presence_key(game.id)]
         with self._unavailable_on_failure():
-            gone = self._delete(keys=[*_keys(game.id), _presence_key(game.id)], args=[game.version])
+            gone = self._delete(keys=keys, args=[game.version, channel(game.id), _GONE, _RETRY_SECONDS])
+            if gone:
+                self._drop_hints(game)
         if not gone:
             raise VersionConflictError(f"game {game.id} has moved on")
+
+    def _drop_hints(self, game: Game) -> None:
+        """Readers would, when they come to them; until then the hints of a gone game name its id."""
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.zrem(_DEADLINES_KEY, game.id)
+        for key in (key for status in Status for key in _list_keys(game, status)):
+            pipeline.zrem(key, game.id)
+        pipeline.execute()
 
     def events(self, game_id: str, after: int, limit: int) -> EventPage:
         key = _events_key(game_id)
@@ -168,56 +189,67 @@ class RedisGameStore:
             tokens = cast("list[bytes]", self._client.lrange(_actions_key(game_id), 0, -1))
         return tuple(token.decode("ascii") for token in tokens)
 
-    def list_public(self, status: Status, variant: str | None, limit: int, position: ListPosition | None) -> GamePage:
+    def list_games(
+        self,
+        status: Status,
+        variant: str | None,
+        limit: int,
+        position: ListPosition | None,
+        platform: bytes | None = None,
+    ) -> GamePage:
         games: list[Game] = []
         with self._unavailable_on_failure():
-            for entry, game in self._candidates(status, position):
-                if game is None or variant not in (None, game.variant):
-                    continue
-                if len(games) == limit:
-                    return GamePage(tuple(games), position)
-                games.append(game)
+            for count, (entry, game) in enumerate(self._candidates(status, platform, position), 1):
+                if game is not None and variant in (None, game.variant):
+                    if len(games) == limit:
+                        return GamePage(tuple(games), position)
+                    games.append(game)
                 position = entry
+                if count == _CANDIDATES_AT_MOST:
+                    return GamePage(tuple(games), position)
         return GamePage(tuple(games), None)
 
-    def _candidates(self, status: Status, position: ListPosition | None) -> Iterator[tuple[ListPosition, Game | None]]:
-        """Every listed game of *status* after *position*, newest first; None in place of one not to be shown."""
-        while entries := self._entries(status, position):
+    def _candidates(
+        self, status: Status, platform: bytes | None, position: ListPosition | None
+    ) -> Iterator[tuple[ListPosition, Game | None]]:
+        """Every entry of a list after *position*, newest first, with its game; None in place of one not to be shown."""
+        key = _list_key(status, platform)
+        while entries := self._entries(key, position):
             pipeline = self._client.pipeline(transaction=False)
             for entry in entries:
                 pipeline.get(_state_key(entry.id))
             states = cast("list[bytes | None]", pipeline.execute())
             for entry, state in zip(entries, states, strict=True):
-                yield entry, self._still_listed(status, entry, state)
+                yield entry, self._still_listed(key, entry, state)
             position = entries[-1]
 
-    def _still_listed(self, status: Status, entry: ListPosition, state: bytes | None) -> Game | None:
+    def _still_listed(self, key: str, entry: ListPosition, state: bytes | None) -> Game | None:
         """The game, unless it has moved on, which drops the hint, or cannot be read, which leaves it to who can."""
         try:
-            game = None if state is None else codec.decode(entry.id, state, None)
+            game = None if state is None or state == _GONE else codec.decode(entry.id, state, None)
         except UnknownFormatError:
             return None
-        if game is not None and game.status is status:
+        if game is not None and key in _list_keys(game, game.status):
             return game
         with suppress(redis.ReadOnlyError):
-            self._client.zrem(_list_key(status), entry.id)
+            self._client.zrem(key, entry.id)
         return None
 
-    def _entries(self, status: Status, position: ListPosition | None) -> list[ListPosition]:
-        """The next ones after *position*; [] at the end."""
+    def _entries(self, key: str, position: ListPosition | None) -> list[ListPosition]:
+        """The next ones of a list after *position*; [] at the end."""
         passed = 0
-        while found := self._entries_not_after(status, position, passed):
+        while found := self._entries_not_after(key, position, passed):
             if entries := [entry for entry in found if position is None or _is_after(entry, position)]:
                 return entries
             passed += len(found)  # all of the position's own millisecond
         return []
 
-    def _entries_not_after(self, status: Status, position: ListPosition | None, passed: int) -> list[ListPosition]:
+    def _entries_not_after(self, key: str, position: ListPosition | None, passed: int) -> list[ListPosition]:
         """Those of the position's time or older, newest first, without the first *passed*."""
         found = cast(
             "list[tuple[bytes, float]]",
             self._client.zrange(
-                _list_key(status),
+                key,
                 "+inf" if position is None else position.created_at_ms,
                 "-inf",
                 desc=True,
@@ -236,7 +268,7 @@ class RedisGameStore:
 
     def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
         with self._unavailable_on_failure():
-            stored = cast("bytes | None", self._client.get(_retry_key(game_id, retry_name)))
+            stored = cast("bytes | None", self._client.hget(_retries_key(game_id), retry_name))
         return None if stored is None else codec.decode_retry(stored)
 
     def now_ms(self) -> int:
@@ -338,12 +370,19 @@ def _presence_key(game_id: str) -> str:
     return f"truco:{{{game_id}}}:presence"
 
 
-def _retry_key(game_id: str, retry_name: str) -> str:
-    return f"truco:{{{game_id}}}:retry:{retry_name}"
+def _retries_key(game_id: str) -> str:
+    """A hash of the records of requests by name; all of them live on for a while after the latest."""
+    return f"truco:{{{game_id}}}:retries"
 
 
-def _list_key(status: Status) -> str:
-    return f"truco:games:{status}"
+def _list_key(status: Status, platform: bytes | None) -> str:
+    return f"truco:games:{status}" if platform is None else f"truco:games:{platform.hex()}:{status}"
+
+
+def _list_keys(game: Game, status: Status) -> list[str]:
+    """The lists that *game* is on while it is of *status*: of the public games, of its platform's."""
+    public = [_list_key(status, None)] if game.is_public else []
+    return public if game.platform is None else [*public, _list_key(status, game.platform)]
 
 
 def _script(client: redis.Redis, name: str) -> Script:

@@ -11,7 +11,7 @@ from flask import Flask
 
 from service.app import create_app
 from service.settings import Settings
-from tests.api.driver import UNLIMITED, Clock, Live, Site
+from tests.api.driver import API_KEYS, UNLIMITED, Clock, Live, Site
 from tests.contract import ContractClient
 from tests.live_server import live_server
 from tests.redis_server import RedisServer
@@ -36,7 +36,7 @@ def make_site(settings: Settings, clock: Clock | None = None) -> Site:
     """The whole service, whose every answer is held against the contract."""
     app = create_app(settings, clock=clock)
     app.test_client_class = ContractClient
-    return Site(app)
+    return Site(app, next(iter(settings.api_keys), None))
 
 
 @pytest.fixture
@@ -57,11 +57,21 @@ def site(clock: Clock) -> Site:
 @pytest.fixture(params=["embedded", "server"])
 def any_site(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Site]:
     """The service on each store, which is empty."""
+    yield from _site_on_each_store(request, UNLIMITED, clock)
+
+
+@pytest.fixture(params=["embedded", "server"])
+def platform_site(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Site]:
+    """The same with `API_KEYS`; its games are made with the first of them."""
+    yield from _site_on_each_store(request, replace(UNLIMITED, api_keys=API_KEYS), clock)
+
+
+def _site_on_each_store(request: pytest.FixtureRequest, settings: Settings, clock: Clock) -> Iterator[Site]:
     if request.param == "embedded":
-        yield make_site(UNLIMITED, clock)
+        yield make_site(settings, clock)
         return
     server: RedisServer = request.getfixturevalue("redis_server")
-    site = make_site(replace(UNLIMITED, redis_url=server.url), clock)
+    site = make_site(replace(settings, redis_url=server.url), clock)
     site.redis.flushdb()
     yield site
     site.redis.close()

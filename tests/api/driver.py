@@ -27,6 +27,9 @@ Request = Callable[[], TestResponse]
 PATIENCE_SECONDS = 10
 NAMES = ("Ana", "Bia", "Caio", "Davi", "Eva", "Fábio")
 UNLIMITED = Settings(rate_create="", rate_join="", rate_read="", rate_act="")
+API_KEYS = {"chave-da-mesa": "mesa", "nova-da-mesa": "mesa", "chave-da-roda": "roda", "sem-nome": "sem-nome"}
+API_KEY, NEXT_API_KEY, OTHER_API_KEY, LONE_API_KEY = API_KEYS
+"""The first two are of one platform."""
 
 
 class Clock:
@@ -64,6 +67,10 @@ def pointers(response: TestResponse) -> list[str]:
 
 def bearer(token: str | None) -> dict[str, str]:
     return {} if token is None else {"Authorization": f"Bearer {token}"}
+
+
+def platform(api_key: str | None) -> dict[str, str]:
+    return {} if api_key is None else {"X-API-Key": api_key}
 
 
 def at_once(*requests: Request) -> list[TestResponse]:
@@ -117,6 +124,8 @@ class MeetingStore(RedisGameStore):
 @dataclass
 class Site:
     app: Flask
+    api_key: str | None = None
+    """With which games are made."""
 
     @property
     def background(self) -> Background:
@@ -146,7 +155,7 @@ class Site:
         seats = order.get("seats") or PRESETS[variant].rules.seats
         named = NAMES[: seats if players is None else players]
         order = {"variant": variant, "players": [{"name": name} for name in named], **order}
-        response = self.send("POST", "/v1/games", order)
+        response = self.send("POST", "/v1/games", order, headers=platform(self.api_key))
         assert response.status_code == 201, response.get_data()
         created = body_of(response)
         tokens = {seat["seat"]: seat["token"] for seat in created["seats"]}
@@ -170,6 +179,7 @@ class Site:
             b"list": lambda key: self.redis.lrange(key, 0, -1),
             b"stream": self.redis.xrange,
             b"zset": lambda key: self.redis.zrange(key, 0, -1, withscores=True),
+            b"hash": self.redis.hgetall,
         }
         return {key: readers[self.redis.type(key)](key) for key in sorted(self.redis.keys())}
 
@@ -259,6 +269,22 @@ class Started:
 
     def rematch(self, seat: int, **kwargs: Any) -> TestResponse:
         return self.send("POST", "/rematch", token=self.tokens[seat], **kwargs)
+
+    def reissue(self, seat: int | str, api_key: str | None = API_KEY, **kwargs: Any) -> TestResponse:
+        """A platform asks for another token of *seat*."""
+        headers = {**platform(api_key), **kwargs.pop("headers", {})}
+        return self.send("POST", f"/seats/{seat}/token", headers=headers, **kwargs)
+
+    def reissued(self, seat: int) -> str:
+        """As `reissue`; keeps the new token and gives the old one."""
+        response = self.reissue(seat)
+        assert response.status_code == 201, response.get_data()
+        old, self.tokens[seat] = self.tokens[seat], body_of(response)["token"]
+        return old
+
+    def delete(self, api_key: str | None = API_KEY, token: str | None = None) -> TestResponse:
+        """A platform deletes the game; or somebody with a token, or both."""
+        return self.send("DELETE", "", token=token, headers=platform(api_key))
 
     def load(self) -> Game:
         """As it is stored."""

@@ -33,6 +33,7 @@ from service.engine.state import DealFrom, DealStyle, GameReason, HandReason, Ki
 from service.refusals import Code
 from service.settings import Settings
 from service.store.base import Status
+from service.store.redis import LISTED_AT_MOST
 from service.views import SeatKind
 from tests.api.driver import Site
 from tests.contract import METHODS, SPEC, resolve, step, validate
@@ -202,6 +203,7 @@ def test_limits_are_the_codes() -> None:
     assert f"{MOST_BODY_BYTES} bytes" in INTRODUCTION
     assert f"{MOST_METADATA_BYTES} bytes" in INTRODUCTION
     assert f"| events kept | the latest {Settings().events_kept} |" in INTRODUCTION
+    assert f"| listed | the newest {LISTED_AT_MOST} public games of a status" in INTRODUCTION
     assert f"| turn | {SHORTEST_TURN_SECONDS}-{LONGEST_TURN_SECONDS} seconds, or no clock |" in INTRODUCTION
     assert f"| wait | {LONGEST_WAIT_SECONDS} seconds; a longer one counts as {LONGEST_WAIT_SECONDS} |" in INTRODUCTION
     keys = f"1-{LONGEST_KEY} visible ASCII characters, {SHORTEST_SECRET_KEY}-{LONGEST_KEY} for"
@@ -219,7 +221,8 @@ def test_the_default_limits_are_told() -> None:
         rate.removesuffix("/minute")
         for rate in (settings.rate_create, settings.rate_join, settings.rate_read, settings.rate_act)
     )
-    assert f"in a minute from an address {create} `createGame`, {join} `joinGame` and `rematch`" in INTRODUCTION
+    joining = "`joinGame`, `rematch` and `reissueToken` together"
+    assert f"in a minute from an address {create} `createGame`, {join} {joining}" in INTRODUCTION
     assert f"{read} reads without a token" in INTRODUCTION
     assert f"in a minute with a token {act} `applyAction`" in INTRODUCTION
     waits = f"{settings.waits_per_seat} of a seat, {settings.waits_per_address} from an address, "
@@ -262,7 +265,7 @@ def test_operation_ids_are_one_each() -> None:
     assert len(set(ids)) == len(ids)
     assert {"listVariants", "getVariant", "createGame", "listGames", "getGame", "joinGame", "leaveSeat"} <= set(ids)
     assert {"applyAction", "listEvents", "getRecord", "cancelGame"} <= set(ids)
-    assert {"streamEvents", "rematch", "returnToSeat"} <= set(ids)
+    assert {"streamEvents", "rematch", "returnToSeat", "reissueToken"} <= set(ids)
 
 
 def test_path_parameters_are_declared() -> None:

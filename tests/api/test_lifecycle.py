@@ -154,7 +154,7 @@ def test_more_players_than_seats_are_refused(site: Site) -> None:
 
 
 def test_with_api_keys_set_only_creating_needs_one(clock: Clock) -> None:
-    site = make_site(Settings(api_keys=frozenset({"chave-um", "chave-dois"})), clock)
+    site = make_site(Settings(api_keys={"chave-um": "um", "chave-dois": "dois"}), clock)
     order = {"variant": "mano-a-mano", "players": [{"name": "Ana"}], "visibility": "public"}
 
     def create_with(key: str | None) -> tuple[int, str | None]:
@@ -176,7 +176,7 @@ def test_without_api_keys_a_key_is_ignored(site: Site) -> None:
 
 
 def test_a_wrong_api_key_comes_before_a_wrong_body(clock: Clock) -> None:
-    site = make_site(Settings(api_keys=frozenset({"chave"})), clock)
+    site = make_site(Settings(api_keys={"chave": "chave"}), clock)
     assert answer(site.send("POST", "/v1/games", {"wrong": 1})) == (401, "missing_token")
     wrong_body = site.send("POST", "/v1/games", {"wrong": 1}, headers={"X-API-Key": "chave"})
     assert answer(wrong_body) == (422, "validation_failed")

@@ -267,7 +267,8 @@ class ListingStore(RedisGameStore):
     def _list(self, game: Game) -> None:
         super()._list(game)
         for status in Status:
-            self.list_public(status, None, 20, None)
+            self.list_games(status, None, 20, None)
+            self.list_games(status, None, 20, None, game.platform)
 
 
 def test_a_list_read_too_early_does_not_lose_the_game(clock: Clock) -> None:

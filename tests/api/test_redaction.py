@@ -31,7 +31,7 @@ from service.games import Games, NewGame
 from service.refusals import RefusedError
 from service.settings import Settings
 from service.store.base import Game, GameStore
-from tests.api.driver import NAMES, Site, body_of, code_of
+from tests.api.driver import API_KEY, API_KEYS, NAMES, OTHER_API_KEY, Site, body_of, code_of
 from tests.api.knowledge import CARD, ToldHand, Viewer, faces_due, faces_in
 from tests.api.twin import (
     GAME_ID,
@@ -209,6 +209,8 @@ def compare(match: Match, caller: Caller, tries: int) -> Json:
     compare_other_requests(match, twin, caller)
     if caller.viewer is not None:
         compare_actions(match, twin, caller, view, tries)
+        if match.rng.random() < 0.2:
+            compare_another_token(match, twin, caller, view)
     return view
 
 
@@ -238,6 +240,7 @@ def compare_other_requests(match: Match, twin: World, caller: Caller) -> None:
         ("DELETE", PATH, None),
         ("POST", f"{PATH}/seats", {"name": "Zeca"}),
         ("POST", f"{PATH}/seats", {"name": "Zeca", "seat": 1}),
+        ("POST", f"{PATH}/seats/0/token", None),
     ]
     if caller.viewer is None:
         requests.append(("POST", f"{PATH}/actions", {"type": "accept", "expected_version": 1}))
@@ -254,6 +257,28 @@ def compare_other_requests(match: Match, twin: World, caller: Caller) -> None:
     assert answer.status == 200 if path.startswith(("/v1/games?", f"{PATH}/events")) else answer.status >= 400
     if answer.status >= 400:
         assert_no_card(answer.json)
+
+
+def compare_another_token(match: Match, twin: World, caller: Caller, view: Json) -> None:
+    """The seat's platform is given another token: it shows what the one before has shown, and that one nothing more."""
+    assert caller.viewer is not None
+    before, log, twin_game, twin_log = match.real.game, match.real.events, twin.game, twin.events
+    answers = []
+    for world in (match.real, twin):
+        path = f"{PATH}/seats/{caller.viewer}/token"
+        answer = world.ask("POST", path, body={}, headers={"X-API-Key": API_KEY})
+        assert answer.status == 201
+        check_secrets(answer, match)
+        token = answer.json["token"]
+        answers.append(replace(answer, body=answer.body.replace(token.encode(), b"its token")))
+        assert world.ask("GET", PATH, token).json == answer.json["game"]
+        assert world.ask("GET", PATH, caller.token).status == 401
+    assert answers[0] == answers[1], f"{caller.name} is given another token"
+    shown = answers[0].json["game"]
+    check_view(shown, match, caller.viewer)
+    assert (shown["viewer"], shown["version"]) == (view["viewer"], view["version"] + 1)
+    match.real.put(before, log)
+    twin.put(twin_game, twin_log)
 
 
 def compare_actions(match: Match, twin: World, caller: Caller, view: Json, tries: int) -> None:
@@ -397,14 +422,39 @@ def test_a_private_game_tells_strangers_nothing(worlds: Worlds) -> None:
         ("POST", f"{PATH}/seats", {"name": "Zeca", "join_code": "00000000"}),
         ("DELETE", PATH, None),
         ("DELETE", f"{PATH}/seats/0", None),
+        ("POST", f"{PATH}/seats/0/token", None),
+        ("GET", "/v1/games?mine=true", None),
     ]
     for method, path, body in requests:
         answer = ask_both(worlds.real, twin, stranger, method, path, body)
         assert answer.status in (401, 403)
-        assert_no_card(answer.json)
-        assert set(answer.json) == {"type", "title", "status", "code", "detail", "instance"}
+        check_it_tells_nothing(answer)
     listed = ask_both(worlds.real, twin, stranger, "GET", "/v1/games?status=playing")
     assert listed.json["games"] == []
+    another_platform = {"X-API-Key": OTHER_API_KEY}
+    for method, path, body in requests:
+        answer = ask_both(worlds.real, twin, stranger, method, path, body, another_platform)
+        if answer.status != 200:
+            check_it_tells_nothing(answer)
+        else:
+            assert answer.json["games"] == []
+
+
+def check_it_tells_nothing(answer: Answer) -> None:
+    assert answer.status in (401, 403, 404)
+    assert_no_card(answer.json)
+    assert set(answer.json) == {"type", "title", "status", "code", "detail", "instance"}
+
+
+def test_an_api_key_shows_no_cards(worlds: Worlds) -> None:
+    """Its platform is told who plays, but is not shown the game."""
+    put(worlds.real, "paulista", table("paulista", "7C 7H 7S / 6C 6H 6S", vira="4C").state, is_public=False)
+    mine = {"X-API-Key": API_KEY}
+    for below in ("", "/events", "/events/stream", "/record"):
+        check_it_tells_nothing(worlds.real.ask("GET", PATH + below, headers=mine))
+    [listed] = worlds.real.ask("GET", "/v1/games?mine=true&status=playing", headers=mine).json["games"]
+    assert set(listed) == {"id", "variant", "seats", "turn_seconds", "status", "created_at"}
+    assert_no_card(listed)
 
 
 def test_the_record_waits_for_the_end(worlds: Worlds) -> None:
@@ -463,11 +513,14 @@ def test_what_holds_secrets_does_not_print_them(kind: str, worlds: Worlds) -> No
     game = worlds.real.game
     with pytest.raises(RefusedError) as refused:
         games.act(entry, 77, Accept())
-    values = [state, state.secrets, Transition(state), game, entry, games, worlds.real.store, games.look(entry)]
+    assert game.platform is not None
+    own = games.enter_as_platform(GAME_ID, game.platform)
+    values = [state, state.secrets, Transition(state), game, entry, own, games, worlds.real.store, games.look(entry)]
     values += [worlds.real.store.load(GAME_ID), view_for(state, 0), refused.value, refused.value.game]
     for value in values:
         for text in (repr(value), str(value), f"{value}", repr([value])):
-            assert_tells_nothing(text, public, [*SEAT_TOKENS, HOST_TOKEN, JOIN_CODE, SEED, game.host_hash])
+            secrets = [*SEAT_TOKENS, HOST_TOKEN, JOIN_CODE, SEED, game.host_hash, game.platform]
+            assert_tells_nothing(text, public, secrets)
 
 
 def present_cards(state: GameState) -> set[str]:
@@ -491,7 +544,8 @@ def test_what_is_handed_out_does_not_print_its_tokens() -> None:
     assert created.join_code is not None
     seed = loaded(store, created.game.id).seed
     secrets = [created.tokens[0], created.host_token, created.join_code, joined.token, seed]
-    for value in (created, joined, joined.game, NewGame("paulista"), Settings(api_keys=frozenset({"a-secret-key"}))):
+    settings = Settings(api_keys={"a-secret-key": "a-secret-key"})
+    for value in (created, joined, joined.game, NewGame("paulista"), settings):
         for text in (repr(value), str(value)):
             assert_tells_nothing(text, {str(joined.game.player.table.hand.vira)}, [*secrets, "a-secret-key"])
 
@@ -507,9 +561,9 @@ def test_nothing_secret_is_logged_or_printed(
 ) -> None:
     """Not in a game's whole life, nor when the store is gone, nor when something breaks."""
     caplog.set_level(logging.DEBUG)
-    world = World()
+    world = World(0, API_KEYS)
     world.app.test_client_class = ContractClient
-    started = Site(world.app).create("simples", players=3, visibility="private")
+    started = Site(world.app, API_KEY).create("simples", players=3, visibility="private")
     assert started.join_code is not None
     join = {"name": "Davi", "join_code": started.join_code}
     joined = body_of(started.site.send("POST", f"{started.path}/seats", join))
@@ -526,12 +580,15 @@ def test_nothing_secret_is_logged_or_printed(
     started.site.send("POST", f"{started.path}/actions", {"type": "pass"}, started.tokens[0])
     started.site.send("POST", f"{started.path}/actions", data=b'{"type', content_type="application/json")
     started.get(started.tokens[0][::-1])
+    lost = started.reissued(0)
+    started.reissue(0, OTHER_API_KEY)
     gone = create_app(Settings(redis_url=f"redis://:{PASSWORD}@127.0.0.1:1/0"))
     assert Site(gone).send("GET", started.path, token=started.tokens[0]).status_code == 503
     assert_breaks_silently(World())
     printed = capfd.readouterr()
     seed = loaded(world.store, started.id).seed
     secrets = [*started.tokens.values(), started.host_token, started.join_code, seed, SEED, *SEAT_TOKENS, PASSWORD]
+    secrets += [lost, *API_KEYS]
     assert "AssertionError" in caplog.text
     for text in (caplog.text, printed.out, printed.err):
         assert_tells_nothing(text, set(), secrets)

@@ -337,6 +337,27 @@ def test_it_ends_when_its_token_dies(any_site: Site) -> None:
     assert answer(asked(game, game.tokens[1])) == (401, "invalid_token")
 
 
+def test_it_ends_when_its_token_is_replaced(platform_site: Site) -> None:
+    game = platform_site.create("mano-a-mano")
+    with stream(game, game.tokens[0]) as reader, stream(game, game.tokens[1]) as other:
+        reader.next()
+        other.next()
+        lost = game.reissued(0)
+        assert reader.rest() == []
+        acted = game.step()
+        assert other.next().data == acted["events"][0]
+    assert answer(asked(game, lost)) == (401, "invalid_token")
+
+
+def test_it_ends_when_the_game_is_deleted(platform_site: Site) -> None:
+    game = platform_site.create("mano-a-mano")
+    with stream(game, game.tokens[0]) as reader:
+        reader.next()
+        assert game.delete().status_code == 204
+        assert reader.rest() == []
+    assert answer(asked(game, game.tokens[0])) == (404, "game_not_found")
+
+
 def test_it_ends_when_the_store_goes_away(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.api.stream.LOOKS_AGAIN_AFTER_SECONDS", 0.02)
     with RedisServer() as server:

@@ -154,6 +154,34 @@ def test_a_token_that_dies_while_one_waits(any_site: Site) -> None:
     assert answer(waiting.result()) == (401, "invalid_token")
 
 
+@pytest.mark.usefixtures("_only_woken")
+def test_a_token_that_is_replaced_while_one_waits(platform_site: Site) -> None:
+    """Who has it is told at once; so are the others, to whom it is a new version."""
+    game = platform_site.create("mano-a-mano")
+    lost, other = game.tokens.values()
+    with (
+        held_back(platform_site, lambda: waited_for(game, lost)) as [old],
+        held_back(platform_site, lambda: waited_for(game, other)) as [waiting],
+    ):
+        game.reissued(0)
+    assert answer(old.result()) == (401, "invalid_token")
+    assert body_of(waiting.result())["version"] == 2
+
+
+@pytest.mark.usefixtures("_only_woken")
+def test_a_game_that_is_deleted_while_one_waits(platform_site: Site) -> None:
+    game = platform_site.create("mano-a-mano", visibility="public")
+    last = game.events()["next_after"]
+    events = f"/events?after={last}&wait=25"
+    with (
+        held_back(platform_site, lambda: waited_for(game, game.tokens[0])) as [seat],
+        held_back(platform_site, lambda: waited_for(game, None)) as [spectator],
+        held_back(platform_site, lambda: game.send("GET", events, token=game.host_token)) as [host],
+    ):
+        assert game.delete().status_code == 204
+    assert [answer(each.result()) for each in (seat, spectator, host)] == [(404, "game_not_found")] * 3
+
+
 # ---- no news ----
 
 

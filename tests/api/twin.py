@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from random import Random
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import fakeredis
@@ -28,8 +29,9 @@ from service.engine.rules import PRESETS, RuleSet
 from service.engine.state import GameState
 from service.store.base import Chair, Game, LoggedEvent
 from service.store.redis import RedisGameStore, TimeToLive
+from service.tokens import platform_of
 from tests import contract
-from tests.api.driver import NAMES, UNLIMITED, Clock
+from tests.api.driver import API_KEY, API_KEYS, NAMES, UNLIMITED, Clock
 from tests.api.knowledge import ToldHand, Viewer
 
 Json = dict[str, Any]
@@ -69,15 +71,15 @@ class Answer:
 class World:
     """The service on a store of its own, where nobody can wait: a stream ends after what there is now.
 
-    *judged_every*: each so many answers one is held against the contract.
+    *judged_every*: each so many answers one is held against the contract. *api_keys*: those that it knows.
     """
 
-    def __init__(self, judged_every: int = 0) -> None:
+    def __init__(self, judged_every: int = 0, api_keys: Mapping[str, str] = MappingProxyType({})) -> None:
         self._redis = fakeredis.FakeRedis()
         self._judged_every = judged_every
         self._asked = 0
         self.store = RedisGameStore(self._redis, TimeToLive(3_600, 3_600, 3_600), events_kept=500, clock=Clock())
-        self.app = create_app(replace(UNLIMITED, waits_per_worker=0), store=self.store)
+        self.app = create_app(replace(UNLIMITED, waits_per_worker=0, api_keys=api_keys), store=self.store)
 
     @property
     def game(self) -> Game:
@@ -153,7 +155,10 @@ def rules_of(variant: str, seats: int, **overrides: object) -> RuleSet:
 
 
 def stored_game(variant: str, state: GameState, seed: bytes, is_public: bool = True) -> Game:
-    """*state* as the game of `GAME_ID`, whose tokens are `SEAT_TOKENS` and `HOST_TOKEN`; nothing committed yet."""
+    """*state* as the game of `GAME_ID`, whose tokens are `SEAT_TOKENS` and `HOST_TOKEN`; nothing committed yet.
+
+    It was made with `API_KEY`.
+    """
     rules = state.table.rules
     return Game(
         id=GAME_ID,
@@ -169,6 +174,7 @@ def stored_game(variant: str, state: GameState, seed: bytes, is_public: bool = T
         turn_seconds=TURN_SECONDS,
         deadline_ms=Clock().now_ms + 1_000 * TURN_SECONDS,
         join_code=None if is_public else JOIN_CODE,
+        platform=platform_of(API_KEYS[API_KEY]),
     )
 
 
@@ -351,8 +357,8 @@ class Match:
 
 
 class Worlds:
-    """A world to be real, and one for each viewer's twin. Building them takes a while."""
+    """A world to be real, and one for each viewer's twin, with `API_KEYS`. Building them takes a while."""
 
     def __init__(self) -> None:
-        self.real = World(judged_every=10)
-        self.twins: dict[Viewer, World] = {viewer: World() for viewer in (None, *range(6))}
+        self.real = World(10, API_KEYS)
+        self.twins: dict[Viewer, World] = {viewer: World(0, API_KEYS) for viewer in (None, *range(6))}

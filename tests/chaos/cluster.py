@@ -20,7 +20,7 @@ from tests.redis_server import RedisServer
 WOKEN_WITHIN_SECONDS = 1.0
 _END = "PING the end"
 _OF_A_GAME = re.compile(r"truco:\{([0-9a-z]{26})\}:")
-_OF_ALL_GAMES = re.compile(r"truco:(deadlines|games:[a-z]+|retry:[A-Za-z0-9_=-]+)")
+_OF_ALL_GAMES = re.compile(r"truco:(deadlines|games:[a-z]+|games:[0-9a-f]{32}:[a-z]+|retry:[A-Za-z0-9_=-]+)")
 
 
 def cluster() -> list[str]:

@@ -120,7 +120,7 @@ class Load:
         """The account, as lines. Raises `Violation`."""
         pipeline = client.pipeline(transaction=False)
         for intent in self.intents:
-            pipeline.exists(f"truco:{{{intent.table.id}}}:retry:{intent.retry_name}")
+            pipeline.hexists(f"truco:{{{intent.table.id}}}:retries", intent.retry_name)
         committed = [intent for intent, found in zip(self.intents, pipeline.execute(), strict=True) if found]
         commits = sum(_check_table(store, table, self.intents) for table in self.tables)
         acknowledged = [intent for intent in self.intents if intent.version is not None]

@@ -53,14 +53,14 @@ def names(games: Games, game_id: str) -> list[str | None]:
 @pytest.mark.parametrize("retry", [None, KEY])
 def test_creating_makes_one_game(games: Games, store: LossyStore, retry: Retry | None) -> None:
     def join() -> None:
-        [game] = games.list_public(Status.LOBBY, None, 10, None)[0]
+        [game] = games.list_games(Status.LOBBY, None, 10, None)[0]
         games.join(games.enter(game.id, None), "Bia", None, None)
 
     store.between = join
     created = games.create(NewGame("paulista", is_public=True, players=("Ana",)), retry)
     assert names(games, created.game.id) == ["Ana", "Bia", None, None]
     assert games.enter_seat(created.game.id, created.tokens[0]).viewer.seat == 0
-    assert len(games.list_public(Status.LOBBY, None, 10, None)[0]) == 1
+    assert len(games.list_games(Status.LOBBY, None, 10, None)[0]) == 1
 
 
 @pytest.mark.parametrize("retry", [None, KEY])

@@ -63,7 +63,7 @@ def played_on(game: Game, chance: random.Random) -> Iterator[Game]:
 
 
 def with_all_there_is(game: Game) -> Game:
-    """*game* as one that is a rematch, has a clock that ran out before, and was played again itself."""
+    """*game* as one of a platform that is a rematch, has a clock that ran out before, and was played again itself."""
     return replace(
         game,
         chairs=tuple(replace(chair, owner_hash=bytes([seat]) * 32) for seat, chair in enumerate(game.chairs)),
@@ -72,6 +72,7 @@ def with_all_there_is(game: Game) -> Game:
         turn_seconds=3_600,
         deadline_ms=1_800_003_600_000,
         timeouts=(2,) * game.rules.seats,
+        platform=b"p" * 16,
     )
 
 

@@ -33,6 +33,8 @@ TTL = TimeToLive(lobby=100, playing=200, finished=300)
 ID = "0123456789abcdefghjkmnpqrs"
 DAY_SECONDS = 86_400
 DEADLINES = "truco:deadlines"
+PLATFORM, OTHER_PLATFORM = b"p" * 16, b"q" * 16
+MARK = b"gone"
 RECORD = RetryRecord(b"b" * 32, b"n" * 32, (0,), 1, 2)
 
 
@@ -189,11 +191,69 @@ def test_a_gone_game_is_not_brought_back(store: RedisGameStore) -> None:
 
 
 def test_delete_forgets_every_key_and_may_be_repeated(store: RedisGameStore, client: redis.Redis) -> None:
-    game = replace(lobby(), last_seq=1)
+    game = replace(timed(ID, 5_000), last_seq=1, platform=PLATFORM)
     store.commit(game, None, logged(game, 1), "0:7H")
+    store.mark_present(ID, 0)
+    started = playing(after(game))
+    store.commit(started, game, [])
+    store.list_games(Status.LOBBY, None, 10, None)
+    assert len(client.keys("*")) == 5 + 3 + 1, "state, log and so on; a hint that nobody has dropped yet; deadlines"
+    store.delete(started)
+    store.delete(started)
+    assert client.keys("*") == []
+
+
+def test_a_deleted_game_whose_requests_may_come_again_leaves_a_mark(store: RedisGameStore, client: redis.Redis) -> None:
+    """It says nothing of the game, and goes when the requests' keys are forgotten."""
+    game = lobby()
+    store.commit(game, None, [], retry=("one", RECORD))
+    store.commit(after(game), game, [])
+    store.delete(after(game))
+    key = f"truco:{{{ID}}}:state"
+    assert client.keys("*") == [key.encode()]
+    assert client.get(key) == MARK
+    assert client.ttl(key) == DAY_SECONDS
+    client.expire(key, 1_000)
+    store.delete(after(game))
+    assert (client.get(key), client.ttl(key)) == (MARK, 1_000), "also when the client library sends it twice"
+
+
+def test_nothing_follows_a_mark(store: RedisGameStore, client: redis.Redis) -> None:
+    game = replace(lobby(), platform=PLATFORM)
+    store.commit(game, None, [], retry=("one", RECORD))
     store.delete(game)
-    store.delete(game)
-    assert not game_keys(client)
+    for late, previous in ((game, None), (after(game), game), (after(after(game)), after(game))):
+        with pytest.raises(VersionConflictError):
+            store.commit(late, previous, [], "0:7H", ("one", RECORD))
+    assert store.load(ID) is None
+    assert store.load(ID, "one") is None
+    assert store.retry_record(ID, "one") is None
+    for platform in (None, PLATFORM):
+        assert client.zcard(list_key("lobby", platform)) == 1, "a hint of the commit that was refused"
+        assert store.list_games(Status.LOBBY, None, 10, None, platform).games == ()
+        assert client.zcard(list_key("lobby", platform)) == 0
+    assert game_keys(client) == [f"truco:{{{ID}}}:state".encode()]
+
+
+def test_what_cannot_be_read_is_not_made_anew(store: RedisGameStore, client: redis.Redis) -> None:
+    client.set(f"truco:{{{ID}}}:state", b"of no format")
+    with pytest.raises(VersionConflictError):
+        store.commit(lobby(), None, [])
+    assert client.get(f"truco:{{{ID}}}:state") == b"of no format"
+
+
+def test_whoever_waits_is_rung_by_a_delete(store: RedisGameStore, client: redis.Redis) -> None:
+    game = lobby()
+    store.commit(game, None, [])
+    with client.pubsub(ignore_subscribe_messages=True) as listener:
+        listener.subscribe(channel(ID))
+        listener.get_message(timeout=1)
+        with pytest.raises(VersionConflictError):
+            store.delete(after(game))
+        store.delete(game)
+        store.delete(game)
+        heard = [listener.get_message(timeout=5), listener.get_message(timeout=0)]
+    assert [message and message["data"] for message in heard] == [MARK, None]
 
 
 def test_a_game_that_has_moved_on_is_not_deleted(store: RedisGameStore) -> None:
@@ -258,20 +318,20 @@ def test_public_games_are_listed_by_status_newest_first(store: RedisGameStore) -
         store.commit(lobby(game_id, created_at_ms=1_000 + place // 2), None, [])
     started = lobby(ids[0])
     store.commit(playing(after(started)), started, [])
-    page = store.list_public(Status.LOBBY, None, 4, None)
+    page = store.list_games(Status.LOBBY, None, 4, None)
     assert [game.id for game in page.games] == ids[9:5:-1]
-    rest = store.list_public(Status.LOBBY, None, 100, page.next)
+    rest = store.list_games(Status.LOBBY, None, 100, page.next)
     assert [game.id for game in rest.games] == ids[5:0:-1]
     assert rest.next is None
-    assert [game.id for game in store.list_public(Status.PLAYING, None, 4, None).games] == [ids[0]]
+    assert [game.id for game in store.list_games(Status.PLAYING, None, 4, None).games] == [ids[0]]
 
 
 def test_a_listing_passes_over_what_is_not_so_any_more(store: RedisGameStore, client: redis.Redis) -> None:
     kept, gone = lobby(ID[:-1] + "0"), lobby(ID[:-1] + "1")
     store.commit(kept, None, [])
     store.commit(gone, None, [])
-    store.delete(gone)
-    assert [game.id for game in store.list_public(Status.LOBBY, None, 10, None).games] == [kept.id]
+    client.delete(*game_keys(client, gone.id))  # expired
+    assert [game.id for game in store.list_games(Status.LOBBY, None, 10, None).games] == [kept.id]
     assert client.zrange("truco:games:lobby", 0, -1) == [kept.id.encode()], "and drops it from the list"
 
 
@@ -280,7 +340,7 @@ def test_a_listing_passes_over_what_only_a_newer_release_can_read(store: RedisGa
     store.commit(known, None, [])
     store.commit(newer, None, [])
     client.set(f"truco:{{{newer.id}}}:state", b"99 1 nonce whatever")
-    assert [game.id for game in store.list_public(Status.LOBBY, None, 10, None).games] == [known.id]
+    assert [game.id for game in store.list_games(Status.LOBBY, None, 10, None).games] == [known.id]
     assert client.zcard("truco:games:lobby") == 2, "and leaves it in the list"
     with pytest.raises(StoreUnavailableError):
         store.load(newer.id)
@@ -291,20 +351,103 @@ def test_a_listing_filters_by_variant_over_many(store: RedisGameStore) -> None:
     for place, game_id in enumerate(ids):
         variant = "simples" if place % 50 == 0 else "paulista"
         store.commit(lobby(game_id, created_at_ms=place, variant=variant), None, [])
-    page = store.list_public(Status.LOBBY, "simples", 3, None)
+    page = store.list_games(Status.LOBBY, "simples", 3, None)
     assert [game.created_at_ms for game in page.games] == [200, 150, 100]
-    rest = store.list_public(Status.LOBBY, "simples", 3, page.next)
+    rest = store.list_games(Status.LOBBY, "simples", 3, page.next)
     assert [game.created_at_ms for game in rest.games] == [50, 0]
+
+
+def test_a_page_looks_through_so_many_at_most(store: RedisGameStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However rare the variant: then the page is short, and the next one goes on behind what was looked at."""
+    monkeypatch.setattr("service.store.redis._CANDIDATES_AT_MOST", 20)
+    ids = [f"{place:026d}" for place in range(70)]
+    for place, game_id in enumerate(ids):
+        variant = "simples" if place in (0, 31, 32) else "paulista"
+        store.commit(lobby(game_id, created_at_ms=place // 3, variant=variant), None, [])
+    for variant, limit, expected in (
+        ("simples", 2, [[], [32, 31], [], [0]]),
+        ("simples", 1, [[], [32], [31], [0]]),
+        ("sulista", 5, [[], [], [], []]),
+        (None, 30, [list(range(69, 49, -1)), list(range(49, 29, -1)), list(range(29, 9, -1)), list(range(9, -1, -1))]),
+        (None, 20, [list(range(69, 49, -1)), list(range(49, 29, -1)), list(range(29, 9, -1)), list(range(9, -1, -1))]),
+    ):
+        pages, position = [], None
+        while not pages or position is not None:
+            page = store.list_games(Status.LOBBY, variant, limit, position)
+            pages.append([int(game.id) for game in page.games])
+            position = page.next
+        assert pages == expected, (variant, limit)
+
+
+def test_what_is_looked_through_in_vain_is_counted_too(
+    store: RedisGameStore, client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.store.redis._CANDIDATES_AT_MOST", 20)
+    for place in range(50):
+        client.zadd(list_key("lobby", None), {f"{place:026d}": place})
+    sizes = []
+    while size := client.zcard(list_key("lobby", None)):
+        sizes.append(size)
+        assert store.list_games(Status.LOBBY, None, 5, None).games == ()
+    assert sizes == [50, 30, 10]
+
+
+def test_the_newest_games_of_a_list_are_listed(store: RedisGameStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.store.redis.LISTED_AT_MOST", 3)
+    ids = [f"{place:026d}" for place in range(5)]
+    for place, game_id in enumerate(ids):
+        store.commit(replace(lobby(game_id, created_at_ms=place), platform=PLATFORM), None, [])
+    for platform in (None, PLATFORM):
+        games = store.list_games(Status.LOBBY, None, 10, None, platform).games
+        assert [game.id for game in games] == ids[:1:-1]
+
+
+def list_key(status: str, platform: bytes | None) -> str:
+    return f"truco:games:{status}" if platform is None else f"truco:games:{platform.hex()}:{status}"
+
+
+def test_a_platforms_games_are_listed_by_status(store: RedisGameStore) -> None:
+    """Public or not; nobody else's, and each in the list of its status."""
+    ids = [f"{place:026d}" for place in range(4)]
+    of = [(True, PLATFORM), (False, PLATFORM), (True, None), (False, OTHER_PLATFORM)]
+    for place, (game_id, (is_public, platform)) in enumerate(zip(ids, of, strict=True)):
+        game = replace(lobby(game_id, created_at_ms=place), is_public=is_public, platform=platform)
+        store.commit(game, None, [])
+
+    def listed(platform: bytes | None, status: Status = Status.LOBBY) -> list[str]:
+        return [game.id for game in store.list_games(status, None, 10, None, platform).games]
+
+    assert listed(PLATFORM) == [ids[1], ids[0]]
+    assert listed(OTHER_PLATFORM) == [ids[3]]
+    assert listed(None) == [ids[2], ids[0]]
+    assert listed(b"r" * 16) == []
+    private = replace(lobby(ids[1], created_at_ms=1), is_public=False, platform=PLATFORM)
+    store.commit(playing(after(private)), private, [])
+    assert listed(PLATFORM) == [ids[0]]
+    assert listed(PLATFORM, Status.PLAYING) == [ids[1]]
+    assert listed(None, Status.PLAYING) == []
+
+
+def test_a_hint_is_held_against_the_game(store: RedisGameStore, client: redis.Redis) -> None:
+    """A game shows in no list that it does not belong to, whatever the list says."""
+    private = replace(lobby(), is_public=False, platform=PLATFORM)
+    store.commit(private, None, [])
+    wrong = [("lobby", None), ("lobby", OTHER_PLATFORM), ("playing", PLATFORM)]
+    for status, platform in wrong:
+        client.zadd(list_key(status, platform), {ID: 1_000})
+        assert store.list_games(Status(status), None, 10, None, platform).games == ()
+        assert client.zcard(list_key(status, platform)) == 0
+    assert [game.id for game in store.list_games(Status.LOBBY, None, 10, None, PLATFORM).games] == [ID]
 
 
 def test_private_games_are_not_listed(store: RedisGameStore) -> None:
     store.commit(replace(lobby(), is_public=False, join_code="ABCDEFGH"), None, [])
-    assert store.list_public(Status.LOBBY, None, 10, None).games == ()
+    assert store.list_games(Status.LOBBY, None, 10, None).games == ()
 
 
 def test_a_position_past_the_end_lists_nothing(store: RedisGameStore) -> None:
     store.commit(lobby(), None, [])
-    assert store.list_public(Status.LOBBY, None, 10, ListPosition(0, ID)).games == ()
+    assert store.list_games(Status.LOBBY, None, 10, ListPosition(0, ID)).games == ()
 
 
 # ---- requests that may be sent again ----
@@ -327,12 +470,13 @@ def test_a_commit_leaves_the_record_of_its_request(store: RedisGameStore) -> Non
     assert retry_of(store, None) is None
 
 
-def test_a_record_outlives_its_game(store: RedisGameStore) -> None:
+def test_a_record_outlives_a_game_that_expires(store: RedisGameStore, client: redis.Redis) -> None:
     assert store.retry_record(ID, "one") is None
     store.commit(lobby(), None, [], retry=("one", RECORD))
     assert store.retry_record(ID, "one") == RECORD
+    assert store.retry_record(ID, "two") is None
     assert store.retry_record(ID[::-1], "one") is None
-    store.delete(lobby())
+    client.delete(*(key for key in game_keys(client) if client.ttl(key) == TTL.lobby))
     assert store.load(ID, "one") is None
     assert store.retry_record(ID, "one") == RECORD
 
@@ -349,10 +493,21 @@ def test_a_commit_that_lost_leaves_no_record(store: RedisGameStore, client: redi
     assert all_keys(client) == before
 
 
+def test_records_are_in_the_games_slot_and_kept_a_day(store: RedisGameStore, client: redis.Redis) -> None:
+    game = lobby()
+    store.commit(game, None, [], retry=("one", RECORD))
+    [key] = [key for key in game_keys(client) if b"retries" in key]
+    client.expire(key, 1_000)
+    store.commit(after(game), game, [], retry=("two", RECORD))
+    assert client.ttl(key) == DAY_SECONDS
+    assert client.hlen(key) == 2
+    assert retry_of(store, "one") == RECORD
+
+
 def test_a_record_is_in_the_games_slot_and_kept_a_day(store: RedisGameStore, client: redis.Redis) -> None:
     game = lobby()
     store.commit(game, None, [], retry=("one", RECORD))
-    [key] = [key for key in game_keys(client) if b"retry" in key]
+    [key] = [key for key in game_keys(client) if b"retries" in key]
     assert f"{{{ID}}}".encode() in key
     assert client.ttl(key) == DAY_SECONDS
     client.expire(key, 1_000)
@@ -528,7 +683,8 @@ def test_a_dead_server_is_unavailable_and_comes_back() -> None:
             lambda: store.delete(game),
             lambda: store.events(ID, 0, 10),
             lambda: store.actions(ID),
-            lambda: store.list_public(Status.LOBBY, None, 10, None),
+            lambda: store.list_games(Status.LOBBY, None, 10, None),
+            lambda: store.list_games(Status.LOBBY, None, 10, None, PLATFORM),
             lambda: store.reserve_id("name", ID),
             lambda: store.retry_record(ID, "name"),
             store.now_ms,
