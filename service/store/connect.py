@@ -45,7 +45,9 @@ def connect(url: str | None) -> redis.Redis:
     `redis+cluster://host:port,host:port`; user and password before an `@`. Raises `UrlError`.
     """
     if url is None:
-        return fakeredis.FakeRedis()
+        embedded = fakeredis.FakeRedis()
+        embedded.ping()  # makes its database: two first commands at once would make one each
+        return embedded
     scheme = url.partition("://")[0]
     if scheme == SENTINEL:
         return _sentinel_master(url)
