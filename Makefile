@@ -4,6 +4,7 @@ PORT ?= 8000
 GAMES ?= 1
 PYTHON ?= python3
 BIN := .venv/bin
+DEPLOY := .venv/deploy/bin
 
 .PHONY: run test demo lint leaks scenarios chaos lock clean
 
@@ -16,12 +17,20 @@ test: .venv/dev
 demo: .venv/dev
 	$(BIN)/python -m tests.demo --games $(GAMES)
 
-lint: .venv/dev
+lint: .venv/dev .venv/deploy/done
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check --output-format concise .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/openapi-spec-validator openapi.yaml
+	$(DEPLOY)/hadolint Dockerfile
+	$(DEPLOY)/check-jsonschema -q --builtin-schema vendor.compose-spec compose.yaml
+	mkdir -p build
+	for overlay in dev prod; do $(BIN)/kubectl kustomize k8s/overlays/$$overlay > build/$$overlay.yaml || exit; done
+	$(DEPLOY)/kubernetes-validate --strict --quiet --no-warn build/dev.yaml build/prod.yaml
+	$(DEPLOY)/python -m tests.deploy.operator_schema build/prod.yaml
+	$(DEPLOY)/checkov --quiet --compact --skip-download --framework kubernetes -f build/dev.yaml build/prod.yaml
+	$(DEPLOY)/checkov --quiet --compact --skip-download --framework dockerfile -f Dockerfile
 
 scenarios: .venv/dev
 	$(BIN)/python -m tests.scenario_runner $(FILE)
@@ -35,6 +44,7 @@ chaos: .venv/dev
 lock: .venv/dev
 	$(BIN)/uv pip compile -q --no-header --universal pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group dev pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --no-header --universal --group deploy -o requirements-deploy.txt
 
 clean:
 	rm -rf .venv
@@ -48,3 +58,8 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -r requirements-dev.txt
 	touch $@ .venv/run
+
+.venv/deploy/done: requirements-deploy.txt .venv/dev
+	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv/deploy
+	$(BIN)/uv pip install -q --system-certs --python .venv/deploy -r requirements-deploy.txt
+	touch $@

@@ -6,19 +6,33 @@ gevent, because with threads ten half-sent requests stop a worker; and one worke
 import gc
 import multiprocessing
 import os
+from math import ceil
+from pathlib import Path
 
 from gunicorn.workers.base import Worker
 
+from service.settings import number
+from service.worker import DRAIN_SECONDS
+
+_host = os.environ.get("HOST") or "127.0.0.1"
+_port = number(os.environ, "PORT", 8000, least=1)
+
 wsgi_app = "service.app:from_env()"
-bind = f"127.0.0.1:{os.environ.get('PORT') or 8000}"
+bind = f"[{_host}]:{_port}" if ":" in _host else f"{_host}:{_port}"
 worker_class = "service.worker.DrainingWorker"
 worker_connections = 10_000
-workers = int(os.environ.get("WEB_CONCURRENCY") or multiprocessing.cpu_count()) if os.environ.get("REDIS_URL") else 1
-keepalive = 75
-graceful_timeout = int(os.environ.get("TRUCO_GRACEFUL_SECONDS") or 30)
+_most_workers = number(os.environ, "WEB_CONCURRENCY", multiprocessing.cpu_count(), least=1)
+workers = _most_workers if os.environ.get("REDIS_URL") else 1
+timeout = number(os.environ, "TRUCO_STUCK_SECONDS", 30, least=1)
+keepalive = number(os.environ, "TRUCO_KEEPALIVE_SECONDS", 75, least=1)
+graceful_timeout = ceil(DRAIN_SECONDS) + number(os.environ, "TRUCO_GRACEFUL_SECONDS", 30, least=0)
+"""From SIGTERM on; with less than the drain the master would kill its workers in the middle of it."""
 limit_request_line = 8190
 control_socket_disable = True
 """It would need a writable home."""
+_memory = Path("/dev/shm")  # noqa: S108 - gunicorn's files there have no names
+worker_tmp_dir = str(_memory) if _memory.is_dir() else None
+"""For the workers' signs of life; a disk may be slow, or read-only."""
 
 
 def post_worker_init(worker: Worker) -> None:

@@ -46,7 +46,7 @@ class Settings:
             waits_per_address=_positive(environ, "TRUCO_WAITS_PER_ADDRESS", cls().waits_per_address),
             waits_per_worker=_positive(environ, "TRUCO_WAITS_PER_WORKER", cls().waits_per_worker),
             cors_origins=_words(environ, "TRUCO_CORS_ORIGINS") or cls().cors_origins,
-            trusted_proxies=_number(environ, "TRUCO_TRUSTED_PROXIES", cls().trusted_proxies, least=0),
+            trusted_proxies=number(environ, "TRUCO_TRUSTED_PROXIES", cls().trusted_proxies, least=0),
             lobby_ttl_seconds=_positive(environ, "TRUCO_LOBBY_TTL_SECONDS", cls().lobby_ttl_seconds),
             game_ttl_seconds=_positive(environ, "TRUCO_GAME_TTL_SECONDS", cls().game_ttl_seconds),
             finished_ttl_seconds=_positive(environ, "TRUCO_FINISHED_TTL_SECONDS", cls().finished_ttl_seconds),
@@ -80,10 +80,11 @@ def _rate(environ: Mapping[str, str], name: str, default: str) -> str:
 
 
 def _positive(environ: Mapping[str, str], name: str, default: int) -> int:
-    return _number(environ, name, default, least=1)
+    return number(environ, name, default, least=1)
 
 
-def _number(environ: Mapping[str, str], name: str, default: int, least: int) -> int:
+def number(environ: Mapping[str, str], name: str, default: int, least: int) -> int:
+    """The whole number in the variable *name*; *default* if it is unset or empty. Raises `SettingError`."""
     text = environ.get(name, "")
     if not text:
         return default

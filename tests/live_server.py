@@ -38,13 +38,13 @@ class LiveServer:
         else:
             with self._log.open("ab") as log:
                 self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
-        self._wait_until_ready(self.process)
+        wait_until_ready(self.url, self.process)
 
     @property
     def workers(self) -> list[int]:
         """The ids of the worker processes that run now, oldest first."""
         assert self.process is not None
-        return sorted(_children(self.process.pid))
+        return sorted(children(self.process.pid))
 
     def terminate(self) -> None:
         """Ask it to stop, as an orchestrator does; returns at once."""
@@ -74,15 +74,17 @@ class LiveServer:
             self.process.terminate()
             self.process.wait()
 
-    def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + STARTS_WITHIN_SECONDS
-        while time.monotonic() < deadline and process.poll() is None:
-            try:
-                if requests.get(f"{self.url}/readyz", timeout=1).ok:
-                    return
-            except requests.RequestException:
-                time.sleep(0.05)
-        raise RuntimeError(f"the service did not start at {self.url}")
+
+def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Until the service that *process* runs at *url* takes requests."""
+    deadline = time.monotonic() + STARTS_WITHIN_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if requests.get(f"{url}/readyz", timeout=1).ok:
+                return
+        except requests.RequestException:
+            time.sleep(0.05)
+    raise RuntimeError(f"the service did not start at {url}")
 
 
 @contextmanager
@@ -92,7 +94,8 @@ def live_server(environ: Mapping[str, str] | None = None) -> Iterator[str]:
         yield server.url
 
 
-def _children(parent: int) -> Iterator[int]:
+def children(parent: int) -> Iterator[int]:
+    """The ids of its processes that run now."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             pid, _, rest = status.read_text("utf-8", "replace").partition(" (")
