@@ -7,6 +7,7 @@ seed must get the same packs, in any language, so it never changes.
 from __future__ import annotations
 
 import hmac
+import random
 import secrets
 from collections.abc import Iterator
 from itertools import count
@@ -51,6 +52,11 @@ class SeededDealer:
             other = _draw(stream, last + 1)
             pack[last], pack[other] = pack[other], pack[last]
         return tuple(pack)
+
+
+def bot_chance(seed: bytes, label: str) -> random.Random:
+    """What is random in one decision of a bot, the same for the same *label*: the version and the place in its commit."""
+    return random.Random(hmac.digest(seed, f"bot:{label}".encode("ascii"), "sha256"))  # noqa: S311 -- no secret
 
 
 def _stream(seed: bytes, label: str) -> Iterator[int]:

@@ -12,14 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from service.dealer import Dealer
+from service.bots import BOTS
+from service.dealer import Dealer, bot_chance
 from service.engine import actions, flow
 from service.engine.absent import action_for_absent
 from service.engine.actions import Abandon, Action
-from service.engine.events import Event, RematchCreated, SeatJoined, SeatLeft, TimedOut
+from service.engine.events import Event, RematchCreated, Returned, SeatJoined, SeatLeft, StoodIn, TimedOut, Transition
 from service.engine.record import GameRecord, build_record, encode_action
 from service.engine.rules import PRESETS, Plain, RuleSet, UnplayableRulesError, from_plain
-from service.engine.state import GameState, Phase, Seat
+from service.engine.state import GameState, Phase, Seat, Table
 from service.engine.view import view_for
 from service.refusals import Code, MemberProblem, RefusedError
 from service.store.base import (
@@ -41,6 +42,8 @@ from service.views import GameView, SeatKind, SeatView, Viewer, seats_of, view_o
 _TRIES: Final = 50
 """Of a use case without a version, when other commits come between; only a broken store needs that many."""
 
+STAND_IN: Final = "medium"
+"""The kind of bot that plays for a person whose time is up."""
 TIMEOUTS_AT_MOST: Final = 3
 """In a row, of one seat: with the last of them its team loses."""
 _HOST_LABEL: Final = "host"
@@ -82,15 +85,21 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class BotPlayer:
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class NewGame:
-    """What a creator asks for; `players` are names from seat 0 on, None for an open seat."""
+    """What a creator asks for; `players` from seat 0 on: a person's name, a bot, None for an open seat."""
 
     variant: str
     rules: Mapping[str, Plain] = field(default_factory=dict)
     seats: int | None = None
-    players: tuple[str | None, ...] = ()
+    players: tuple[str | BotPlayer | None, ...] = ()
     is_public: bool = False
     turn_seconds: int | None = None
+    bots_stand_in: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)
     platform: bytes | None = field(default=None, repr=False)
     """Who asks, by its API key; the game is that platform's for ever."""
@@ -109,7 +118,8 @@ class Created:
 class Joined:
     game: GameView
     seat: Seat
-    token: str = field(repr=False)
+    token: str | None = field(repr=False)
+    """None for a bot."""
     is_replayed: bool = False
 
 
@@ -128,6 +138,22 @@ class Listed:
     seats: tuple[SeatView, ...]
     turn_seconds: int | None
     created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """How a game has gone on: the state by now, what happened on the way, and what was done, as the log writes it."""
+
+    state: GameState
+    events: tuple[Event, ...] = ()
+    log: tuple[str, ...] = ()
+
+    def then(self, transition: Transition, *log: str) -> _Course:
+        return _Course(transition.state, (*self.events, *transition.events), (*self.log, *log))
+
+    def acted(self, seat: Seat, action: Action) -> _Course:
+        """Raises `IllegalActionError`, `MalformedActionError`."""
+        return self.then(actions.apply(self.state, seat, action), encode_action(seat, action))
 
 
 class Games:
@@ -159,8 +185,8 @@ class Games:
         raise RefusedError(Code.REQUEST_IN_PROGRESS, "the same request is being carried out")
 
     def _create(self, game_id: str, rules: RuleSet, order: NewGame, asked: Asked) -> Created:
-        names = (*order.players, *[None] * (rules.seats - len(order.players)))
-        tokens = {seat: asked.token(str(seat)) for seat, name in enumerate(names) if name is not None}
+        players = (*order.players, *[None] * (rules.seats - len(order.players)))
+        tokens = {seat: asked.token(str(seat)) for seat, player in enumerate(players) if isinstance(player, str)}
         host_token = asked.token(_HOST_LABEL)
         now_ms = self._store.now_ms()
         game = Game(
@@ -171,28 +197,36 @@ class Games:
             rules=rules,
             is_public=order.is_public,
             chairs=tuple(
-                Chair(name, hash_of(tokens[seat]) if seat in tokens else None) for seat, name in enumerate(names)
+                _bots_chair(player.kind)
+                if isinstance(player, BotPlayer)
+                else Chair(player, hash_of(tokens[seat]) if seat in tokens else None)
+                for seat, player in enumerate(players)
             ),
             metadata=order.metadata,
             turn_seconds=order.turn_seconds,
+            bots_stand_in=order.bots_stand_in,
             seed=self._dealer.new_seed(),
             host_hash=hash_of(host_token),
             join_code=None if order.is_public else new_join_code(),
             platform=order.platform,
         )
-        joined = [
-            SeatJoined(seat=seat, name=name, kind=SeatKind.HUMAN) for seat, name in enumerate(names) if name is not None
-        ]
-        game, events = self._started_if_full(game, joined, now_ms)
-        found = self._first_commit(game, events, now_ms, asked, tuple(tokens))
+        joined = [_joined(seat, chair) for seat, chair in enumerate(game.chairs) if chair.is_taken]
+        game, events, log = self._started_if_full(game, joined, now_ms)
+        found = self._first_commit(game, events, now_ms, log, asked, tuple(tokens))
         return Created(view_of(found, Viewer()), tokens, host_token, game.join_code)
 
     def _first_commit(
-        self, game: Game, events: Iterable[Event], now_ms: int, asked: Asked, seats: tuple[Seat, ...]
+        self,
+        game: Game,
+        events: Iterable[Event],
+        now_ms: int,
+        log: tuple[str, ...],
+        asked: Asked,
+        seats: tuple[Seat, ...],
     ) -> Loaded:
         """Raises VersionConflictError if another request has made the game."""
         try:
-            committed, _ = self._commit(game, None, events, now_ms, asked=asked, seats=seats)
+            committed, _ = self._commit(game, None, events, now_ms, log, asked, seats)
             return Loaded(committed, now_ms)
         except VersionConflictError:
             found = self._store.load(game.id)
@@ -273,9 +307,14 @@ class Games:
         if game.version != expected_version:
             raise _conflict(entry, expected_version)
         assert game.state is not None
+        course = _Course(game.state, (Returned(seat=seat),) if _has_stand_in(game, seat) else ())
         try:
-            acted, events = self._act(
-                _with_timeouts(game, seat, 0), game, game.state, seat, action, now_ms, Asked(entry._retry, body_hash)
+            acted, events = self._go_on(
+                _without_stand_in(_with_timeouts(game, seat, 0), seat),
+                game,
+                course.acted(seat, action),
+                now_ms,
+                Asked(entry._retry, body_hash),
             )
         except VersionConflictError:
             entry = self.look_again(entry)
@@ -295,22 +334,30 @@ class Games:
         events = () if page is None else tuple(event for event in page.events if event.seq <= record.last_seq)
         return Acted(view_of(entry._found, entry.viewer), events, is_replayed=True)
 
-    def _act(
-        self,
-        game: Game,
-        previous: Game,
-        state: GameState,
-        seat: Seat,
-        action: Action,
-        now_ms: int,
-        asked: Asked | None = None,
-        first: tuple[Event, ...] = (),
+    def _go_on(
+        self, game: Game, previous: Game, course: _Course, now_ms: int, asked: Asked | None = None
     ) -> tuple[Game, tuple[LoggedEvent, ...]]:
-        """*seat* does *action* in *state*: the next hand begins if need be, a new turn's time too. *first*: events."""
-        transition = actions.apply(state, seat, action)
-        after, events = self._next_hand(game, transition.state, (*first, *transition.events))
-        acted = _with_deadline(replace(game, state=after), now_ms)
-        return self._commit(acted, previous, events, now_ms, encode_action(seat, action), asked)
+        """*game* after *course* and all that follows by itself, stored as the version after *previous*."""
+        course = self._up_to_a_person(game, course)
+        after = _with_deadline(replace(game, state=course.state), now_ms)
+        return self._commit(after, previous, course.events, now_ms, course.log, asked)
+
+    def _up_to_a_person(self, game: Game, course: _Course) -> _Course:
+        """*course* up to the next decision of a person: hands begin, and bots act.
+
+        Where no person plays any more it ends with the next hand's beginning, so that the one who returns finds a game.
+        """
+        hand = course.state.table.hand
+        while True:
+            course = self._next_hand(game, course)
+            table = course.state.table
+            seat = _bot_in_turn(game, table)
+            if seat is None or (hand and table.hand and hand.number < table.hand.number and not _is_anyone_there(game)):
+                return course
+            kind = game.chairs[seat].bot
+            assert kind is not None
+            chance = bot_chance(game.seed, f"{game.version + 1}:{len(course.log)}")
+            course = course.acted(seat, BOTS[kind].decide(view_for(course.state, seat), chance))
 
     def settle_overdue(self, game_id: str) -> None:
         """Act for a seat whose time is up, and tell the store when to ask again. For the sweeper."""
@@ -337,17 +384,23 @@ class Games:
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
     def _settle(self, found: Loaded) -> Game:
-        """The game after the service has acted in the turn that is overdue; the same one if none is."""
+        """The game after the service has acted in the turn that is overdue; the same one if none is.
+
+        Of several who had to answer, a stand-in sits down for each. Where only bots are left, they play on.
+        """
         game, now_ms = found.game, found.now_ms
         if game.state is None or game.deadline_ms is None or game.deadline_ms > now_ms:
             return game
-        seat = game.state.table.waited_for[0]
+        late = [seat for seat in game.state.table.waited_for if game.chairs[seat].bot is None]
+        if game.bots_stand_in or not late:
+            stood_in = tuple(StoodIn(seat=seat) for seat in late)
+            settled, _ = self._go_on(_with_stand_ins(game, late), game, _Course(game.state, stood_in), now_ms)
+            return settled
+        seat = late[0]
         count = (game.timeouts or (0,) * game.rules.seats)[seat] + 1
         action = Abandon() if count >= TIMEOUTS_AT_MOST else action_for_absent(view_for(game.state, seat))
-        timed_out = TimedOut(seat=seat, acted=action.type)
-        settled, _ = self._act(
-            _with_timeouts(game, seat, count), game, game.state, seat, action, now_ms, first=(timed_out,)
-        )
+        course = _Course(game.state, (TimedOut(seat=seat, acted=action.type),)).acted(seat, action)
+        settled, _ = self._go_on(_with_timeouts(game, seat, count), game, course, now_ms)
         return settled
 
     def join(self, entry: Entry, name: str, seat: Seat | None, join_code: str | None, body_hash: bytes = b"") -> Joined:
@@ -376,14 +429,33 @@ class Games:
             return Joined(view_of(replace(entry._found, game=committed), Viewer(seat=taken)), taken, token)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
+    def seat_bot(self, entry: Entry, kind: str, seat: Seat | None, body_hash: bytes = b"") -> Joined:
+        """Let the host put a bot on *seat*, open or reserved, or on the lowest open one. A person must be left to play.
+
+        Raises `RefusedError`: `missing_token`, `wrong_seat`, `validation_failed`, `game_full`, `seat_taken`,
+        `idempotency_key_reused`.
+        """
+        for _ in range(_TRIES):
+            if not entry.viewer.is_host:
+                _seat_of(entry)
+                raise RefusedError(Code.WRONG_SEAT, "only the host token seats a bot")
+            again = _joined_before(entry, body_hash, is_bot=True)
+            if again is not None:
+                return again
+            taken = _seat_for_a_bot(entry._game, seat)
+            try:
+                committed = self._seat(entry, taken, _bots_chair(kind), Asked(entry._retry, body_hash))
+            except VersionConflictError:
+                entry = self.look_again(entry)
+                continue
+            return Joined(view_of(replace(entry._found, game=committed), entry.viewer), taken, None)
+        raise StoreUnavailableError(f"{_TRIES} other commits came first")
+
     def _seat(self, entry: Entry, seat: Seat, chair: Chair, asked: Asked) -> Game:
         """The game after somebody sat down on *seat*, begun if that was the last one. Raises VersionConflictError."""
         game, now_ms = entry._game, entry._found.now_ms
-        seated = _with_chair(game, seat, chair)
-        assert chair.name is not None
-        joined: list[Event] = [SeatJoined(seat=seat, name=chair.name, kind=SeatKind.HUMAN)]
-        started, events = self._started_if_full(seated, joined, now_ms)
-        committed, _ = self._commit(started, game, events, now_ms, asked=asked, seats=(seat,))
+        started, events, log = self._started_if_full(_with_chair(game, seat, chair), [_joined(seat, chair)], now_ms)
+        committed, _ = self._commit(started, game, events, now_ms, log, asked, (seat,))
         return committed
 
     def rematch(self, entry: Entry, body_hash: bytes = b"") -> Joined:
@@ -443,9 +515,13 @@ class Games:
                 variant=old.variant,
                 rules=old.rules,
                 is_public=old.is_public,
-                chairs=tuple(Chair(chair.name, None, chair.token_hash) for chair in old.chairs),
+                chairs=tuple(
+                    Chair(chair.name, owner_hash=chair.token_hash) if chair.is_persons else chair
+                    for chair in old.chairs
+                ),
                 metadata=old.metadata,
                 turn_seconds=old.turn_seconds,
+                bots_stand_in=old.bots_stand_in,
                 seed=self._dealer.new_seed(),
                 host_hash=old.host_hash,
                 join_code=old.join_code,
@@ -463,20 +539,37 @@ class Games:
             return next_id
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
-    def come_back(self, entry: Entry, seat: Seat) -> GameView:
-        """*seat* plays for itself again; nothing changes while it does anyway.
+    def come_back(self, entry: Entry, seat: Seat, body_hash: bytes = b"") -> Acted:
+        """*seat* plays for itself again, its stand-in leaves; nothing changes where none sits.
 
-        Raises `RefusedError`: `missing_token`, `wrong_seat`, `not_found`, `game_not_started`, `game_finished`.
+        Raises `RefusedError`: `missing_token`, `wrong_seat`, `not_found`, `idempotency_key_reused`, `game_not_started`,
+        `game_finished`.
         """
-        own_seat = _seat_of(entry)
-        _refuse_unknown_seat(entry._game, seat)
-        if own_seat != seat:
-            raise RefusedError(Code.WRONG_SEAT, f"the token is of seat {own_seat}, not {seat}")
-        if entry._game.state is None:
-            raise RefusedError(Code.GAME_NOT_STARTED, "the game waits in the lobby for its seats to be taken")
-        if entry.is_over:
-            raise RefusedError(Code.GAME_FINISHED, "the game is over")
-        return self.look(entry)
+        for _ in range(_TRIES):
+            _refuse_unknown_seat(entry._game, seat)
+            if _seat_of(entry) != seat:
+                raise RefusedError(Code.WRONG_SEAT, f"the token is of seat {entry.viewer.seat}, not {seat}")
+            again = self._acted_before(entry, body_hash)
+            if again is not None:
+                return again
+            if entry._game.state is None:
+                raise RefusedError(Code.GAME_NOT_STARTED, "the game waits in the lobby for its seats to be taken")
+            entry = self._with_overdue_settled(entry)
+            game = entry._game
+            if entry.is_over:
+                raise RefusedError(Code.GAME_FINISHED, "the game is over")
+            if not _has_stand_in(game, seat):
+                return Acted(self.look(entry), ())
+            assert game.state is not None
+            course = _Course(game.state, (Returned(seat=seat),))
+            own, now_ms = _without_stand_in(game, seat), entry._found.now_ms
+            try:
+                after, events = self._go_on(own, game, course, now_ms, Asked(entry._retry, body_hash))
+            except VersionConflictError:
+                entry = self.look_again(entry)
+                continue
+            return Acted(view_of(replace(entry._found, game=after), entry.viewer), events)
+        raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
     def leave(self, entry: Entry, seat: Seat) -> None:
         """Open *seat* again before the start; afterwards resign for its team. Leaving twice changes nothing.
@@ -508,7 +601,7 @@ class Games:
     def _resign(self, game: Game, state: GameState, seat: Seat, now_ms: int) -> None:
         if state.table.result is not None:
             raise RefusedError(Code.GAME_FINISHED, "the game is over")
-        self._act(game, game, state, seat, actions.Resign(), now_ms)
+        self._go_on(game, game, _Course(state).acted(seat, actions.Resign()), now_ms)
 
     def reissue(self, entry: Entry, seat: Seat, body_hash: bytes = b"") -> Joined:
         """A new token for *seat*, in place of the one that its player has lost, which dies. For the game's platform.
@@ -593,26 +686,26 @@ class Games:
         """Raises `StoreUnavailableError` unless the store answers."""
         self._store.ping()
 
-    def _started_if_full(self, game: Game, events: Iterable[Event], now_ms: int) -> tuple[Game, tuple[Event, ...]]:
-        if any(chair.name is None or chair.token_hash is None for chair in game.chairs):
-            return game, tuple(events)
+    def _started_if_full(
+        self, game: Game, events: Iterable[Event], now_ms: int
+    ) -> tuple[Game, tuple[Event, ...], tuple[str, ...]]:
+        """The game, begun if nobody is missing; with what has happened, and what bots have done."""
+        if not all(chair.is_taken for chair in game.chairs):
+            return game, tuple(events), ()
         first_dealer = game.first_dealer
         if first_dealer is None:
             first_dealer = self._dealer.first_dealer(game.seed, game.rules.seats)
         opened = flow.new_game(game.rules, first_dealer)
-        state, all_events = self._next_hand(game, opened.state, (*events, *opened.events))
-        return _with_deadline(replace(game, state=state), now_ms), all_events
+        course = self._up_to_a_person(game, _Course(opened.state, (*events, *opened.events)))
+        return _with_deadline(replace(game, state=course.state), now_ms), course.events, course.log
 
-    def _next_hand(
-        self, game: Game, state: GameState, events: tuple[Event, ...]
-    ) -> tuple[GameState, tuple[Event, ...]]:
+    def _next_hand(self, game: Game, course: _Course) -> _Course:
         """With the next hand begun, if none runs and the game is not over."""
-        hand = state.table.hand
-        if state.table.result is not None or (hand is not None and hand.phase is not Phase.OVER):
-            return state, events
-        number = 1 if hand is None else hand.number + 1
-        begun = flow.start_hand(state, self._dealer.pack(game.seed, game.rules.deck, number))
-        return begun.state, (*events, *begun.events)
+        table = course.state.table
+        if table.result is not None or (table.hand is not None and table.hand.phase is not Phase.OVER):
+            return course
+        number = 1 if table.hand is None else table.hand.number + 1
+        return course.then(flow.start_hand(course.state, self._dealer.pack(game.seed, game.rules.deck, number)))
 
     def _commit(
         self,
@@ -620,11 +713,11 @@ class Games:
         previous: Game | None,
         events: Iterable[Event],
         now_ms: int,
-        action: str | None = None,
+        log: tuple[str, ...] = (),
         asked: Asked | None = None,
         seats: tuple[Seat, ...] = (),
     ) -> tuple[Game, tuple[LoggedEvent, ...]]:
-        """*game* stored as the version after *previous*. *seats*: whose tokens the request is answered with."""
+        """*game* stored as the version after *previous*. *seats*: whose tokens the request is answered with, or a bot's."""
         version = game.version + 1
         logged = tuple(
             LoggedEvent(seq, version, now_ms, event.type, event.seat, event.members())
@@ -635,7 +728,7 @@ class Games:
         if asked is not None and asked.retry is not None:
             record = RetryRecord(asked.body_hash, asked.nonce, seats, game.last_seq + 1, committed.last_seq)
             retry = (asked.retry.name, record)
-        self._store.commit(committed, previous, logged, action, retry)
+        self._store.commit(committed, previous, logged, log, retry)
         return committed, logged
 
 
@@ -645,6 +738,9 @@ def _rules_of(order: NewGame) -> RuleSet:
     if len(order.players) > seats:
         detail = f"{len(order.players)} players for {seats} seats"
         raise RefusedError(Code.VALIDATION_FAILED, detail, (MemberProblem("/players", "too_long", detail),))
+    if sum(isinstance(player, BotPlayer) for player in order.players) == seats:
+        detail = "at least one seat must be a person's or open"
+        raise RefusedError(Code.VALIDATION_FAILED, detail, (MemberProblem("/players", "invalid", detail),))
     try:
         return from_plain({**order.rules, "seats": seats}, preset.rules)
     except UnplayableRulesError as error:
@@ -656,6 +752,44 @@ def _rules_of(order: NewGame) -> RuleSet:
 
 def _with_chair(game: Game, seat: Seat, chair: Chair) -> Game:
     return replace(game, chairs=(*game.chairs[:seat], chair, *game.chairs[seat + 1 :]))
+
+
+def _bots_chair(kind: str) -> Chair:
+    """A bot is called by its kind."""
+    return Chair(kind, bot=kind)
+
+
+def _joined(seat: Seat, chair: Chair) -> SeatJoined:
+    assert chair.name is not None
+    return SeatJoined(seat=seat, name=chair.name, kind=SeatKind.HUMAN if chair.is_persons else SeatKind.BOT)
+
+
+def _is_anyone_there(game: Game) -> bool:
+    """A person who plays without a stand-in."""
+    return any(chair.bot is None for chair in game.chairs)
+
+
+def _bot_in_turn(game: Game, table: Table) -> Seat | None:
+    """The bot that acts now. Of a team that answers together, a person decides as long as one is there."""
+    waited_for = table.waited_for
+    if not waited_for or any(game.chairs[seat].bot is None for seat in waited_for):
+        return None
+    return waited_for[0]
+
+
+def _has_stand_in(game: Game, seat: Seat) -> bool:
+    chair = game.chairs[seat]
+    return chair.is_persons and chair.bot is not None
+
+
+def _with_stand_ins(game: Game, seats: Iterable[Seat]) -> Game:
+    for seat in seats:
+        game = _with_chair(game, seat, replace(game.chairs[seat], bot=STAND_IN))
+    return game
+
+
+def _without_stand_in(game: Game, seat: Seat) -> Game:
+    return _with_chair(game, seat, replace(game.chairs[seat], bot=None)) if _has_stand_in(game, seat) else game
 
 
 def _with_timeouts(game: Game, seat: Seat, count: int) -> Game:
@@ -685,15 +819,17 @@ def _refuse_other_body(record: RetryRecord, body_hash: bytes) -> None:
         raise RefusedError(Code.IDEMPOTENCY_KEY_REUSED, "the key was used with another body; take a new one")
 
 
-def _joined_before(entry: Entry, body_hash: bytes) -> Joined | None:
+def _joined_before(entry: Entry, body_hash: bytes, is_bot: bool = False) -> Joined | None:
     """The answer to the same request, if it was carried out; its seat may have been left since."""
     record, retry = entry._found.retry, entry._retry
     if record is None or retry is None:
         return None
     _refuse_other_body(record, body_hash)
     [seat] = record.seats
-    token = retry.token(record.nonce, str(seat))
     chair = entry._game.chairs[seat]
+    if is_bot:
+        return Joined(view_of(entry._found, entry.viewer), seat, None, is_replayed=True)
+    token = retry.token(record.nonce, str(seat))
     if chair.name is None or chair.token_hash != hash_of(token):
         raise RefusedError(Code.SEAT_TAKEN, f"seat {seat} was left since this request, or its token renewed")
     return Joined(view_of(entry._found, Viewer(seat=seat)), seat, token, is_replayed=True)
@@ -753,10 +889,14 @@ def _refuse_wrong_code(game: Game, join_code: str | None) -> None:
         raise RefusedError(Code.INVALID_JOIN_CODE, "a private game is joined with its join code")
 
 
-def _open_seat(game: Game, wanted: Seat | None) -> Seat:
+def _refuse_seat_beyond(game: Game, wanted: Seat | None) -> None:
     if wanted is not None and wanted >= len(game.chairs):
         detail = f"the game has seats 0 to {len(game.chairs) - 1}"
         raise RefusedError(Code.VALIDATION_FAILED, detail, (MemberProblem("/seat", "out_of_range", detail),))
+
+
+def _open_seat(game: Game, wanted: Seat | None) -> Seat:
+    _refuse_seat_beyond(game, wanted)
     open_seats = [seat for seat, chair in enumerate(game.chairs) if chair.name is None]
     if not open_seats:
         raise RefusedError(Code.GAME_FULL, "every seat is taken")
@@ -764,4 +904,16 @@ def _open_seat(game: Game, wanted: Seat | None) -> Seat:
         return open_seats[0]
     if wanted not in open_seats:
         raise RefusedError(Code.SEAT_TAKEN, f"seat {wanted} is taken, open: {open_seats}")
+    return wanted
+
+
+def _seat_for_a_bot(game: Game, wanted: Seat | None) -> Seat:
+    """*wanted* if nobody sits there, even if it is reserved; else the lowest open one."""
+    _refuse_seat_beyond(game, wanted)
+    if wanted is None:
+        wanted = _open_seat(game, None)
+    elif game.chairs[wanted].is_taken:
+        raise RefusedError(Code.SEAT_TAKEN, f"seat {wanted} is taken")
+    if all(chair.bot is not None for seat, chair in enumerate(game.chairs) if seat != wanted):
+        raise RefusedError(Code.GAME_FULL, f"seat {wanted} is the last one for a person")
     return wanted

@@ -51,6 +51,7 @@ class GameView:
 
 class SeatKind(StrEnum):
     HUMAN = "human"
+    BOT = "bot"
     OPEN = "open"
     RESERVED = "reserved"
     """In a rematch: its owner has not come yet."""
@@ -61,7 +62,9 @@ class SeatView:
     name: str | None
     kind: SeatKind
     is_present: bool | None
-    """It waits or streams; None where nobody sits."""
+    """It waits or streams; None where no person sits."""
+    has_stand_in: bool
+    """A bot plays for it, until its person returns."""
 
 
 def view_of(found: Loaded, viewer: Viewer) -> GameView:
@@ -88,13 +91,20 @@ def view_of(found: Loaded, viewer: Viewer) -> GameView:
 
 def seats_of(game: Game, present: frozenset[Seat] = frozenset()) -> tuple[SeatView, ...]:
     return tuple(
-        SeatView(chair.name, kind, seat in present if kind is SeatKind.HUMAN else None)
+        SeatView(
+            name=chair.name,
+            kind=kind,
+            is_present=seat in present if kind is SeatKind.HUMAN else None,
+            has_stand_in=chair.is_persons and chair.bot is not None,
+        )
         for seat, chair in enumerate(game.chairs)
         for kind in (_kind(chair),)
     )
 
 
 def _kind(chair: Chair) -> SeatKind:
-    if chair.name is None:
-        return SeatKind.OPEN
-    return SeatKind.RESERVED if chair.token_hash is None else SeatKind.HUMAN
+    if chair.is_persons:
+        return SeatKind.HUMAN
+    if chair.bot is not None:
+        return SeatKind.BOT
+    return SeatKind.OPEN if chair.name is None else SeatKind.RESERVED

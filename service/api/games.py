@@ -14,9 +14,10 @@ from service.api import auth, present, read, stream
 from service.api.limits import RateLimits, address
 from service.api.present import Json
 from service.api.problems import MEDIA_TYPE, RETRY_AFTER_SECONDS, ProblemError
+from service.bots import BOTS
 from service.engine.record import to_json, to_text
 from service.engine.rules import PRESETS
-from service.games import Entry, Games
+from service.games import BotPlayer, Entry, Games
 from service.views import GameView
 from service.waiting import Waiter, Waiting
 
@@ -55,6 +56,10 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
         if name not in PRESETS:
             raise ProblemError("not_found", f"the variants are {', '.join(PRESETS)}")
         return _constant(present.present_variant(PRESETS[name]))
+
+    @api.get("/bots")
+    def list_bots() -> Response:
+        return _constant({"bots": [present.present_bot(kind, bot) for kind, bot in BOTS.items()]})
 
     @api.post("/games")
     def create_game() -> Response:
@@ -113,7 +118,10 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
         token = auth.token()
         entry = games.enter(game_id, token, retry=read.retry(token, gives_token=True))
         wish = read.seating()
-        joined = games.join(entry, wish.name, wish.seat, wish.join_code, read.body_hash())
+        if isinstance(wish.player, BotPlayer):
+            joined = games.seat_bot(entry, wish.player.kind, wish.seat, read.body_hash())
+        else:
+            joined = games.join(entry, wish.player, wish.seat, wish.join_code, read.body_hash())
         return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
 
     @api.delete("/games/<game_id>/seats/<seat_text>")
@@ -129,8 +137,8 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
         seat, token = read.seat_in_path(seat_text), auth.token()
         entry = games.enter_seat(game_id, token, read.retry(token))
         read.no_body()
-        view = games.come_back(entry, seat)
-        return _answer(present.present_view(view), of=view)
+        back = games.come_back(entry, seat, read.body_hash())
+        return _answer(present.present_view(back.game), of=back.game, is_replayed=back.is_replayed)
 
     @api.post("/games/<game_id>/seats/<seat_text>/token")
     def reissue_token(game_id: str, seat_text: str) -> Response:

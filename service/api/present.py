@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from service.bots import Bot
 from service.engine.actions import ACTIONS, Action
 from service.engine.cards import Card
 from service.engine.rules import CALLS, SEATS, Preset, to_plain
@@ -75,6 +76,7 @@ def _seat(seat: Seat, chair: SeatView, player: PlayerView | None) -> Json:
         "team": team_of(seat),
         "name": chair.name,
         "kind": chair.kind,
+        "stand_in": chair.has_stand_in,
         "presence": _PRESENCE[chair.is_present],
         "cards_left": 0 if player is None else player.table.cards_left(seat),
         "cards": None if cards is None else [{"slot": held.slot, "card": _text(held.card)} for held in cards],
@@ -198,6 +200,10 @@ def present_listed(game: Listed) -> dict[str, Json]:
         "status": game.status,
         "created_at": timestamp(game.created_at_ms),
     }
+
+
+def present_bot(kind: str, bot: Bot) -> dict[str, Json]:
+    return {"kind": kind, "description": bot.description}
 
 
 def present_variant(preset: Preset) -> dict[str, Json]:

@@ -19,6 +19,7 @@ from flask import request
 from marshmallow.validate import Length, OneOf, Range, Regexp
 
 from service.api.problems import ProblemError
+from service.bots import BOTS
 from service.engine.actions import ACTIONS, HIGHEST_SLOT, Action, CutKind
 from service.engine.cards import Card, Deck
 from service.engine.rules import (
@@ -31,7 +32,7 @@ from service.engine.rules import (
     Plain,
 )
 from service.engine.state import DealFrom, DealStyle
-from service.games import NewGame
+from service.games import BotPlayer, NewGame
 from service.refusals import MemberProblem
 from service.store.base import ListPosition, Status
 from service.tokens import JOIN_CODE_LENGTH, Retry
@@ -46,6 +47,7 @@ LONGEST_TURN_SECONDS: Final = 3_600
 MOST_METADATA_BYTES: Final = 1_024
 LONGEST_METADATA_KEY: Final = 40
 LONGEST_NAME: Final = 24
+ON_TIMEOUT: Final = ("play", "bot")
 GREATEST_VERSION: Final = 2**53 - 1
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
@@ -305,7 +307,17 @@ _RULES: Final = _Strict.from_dict(
 
 
 class _Player(_Strict):
-    name = _Name(required=True)
+    """A person by name, or a bot by kind."""
+
+    name = _Name()
+    bot = _Text(validate=_one_of(tuple(BOTS)))
+
+    @ma.validates_schema
+    def _one_of_both(self, player: Mapping[str, object], **_: object) -> None:
+        if not player.keys() & {"name", "bot"}:
+            raise ma.ValidationError("missing: a name, or a bot in its place, is required", "name")
+        if player.keys() >= {"name", "bot"}:
+            raise ma.ValidationError("invalid: must not be there beside a name", "bot")
 
 
 class _NewGame(_Strict):
@@ -318,12 +330,11 @@ class _NewGame(_Strict):
     )
     visibility = _Text(validate=_one_of(("private", "public")))
     turn_seconds = _Number(validate=_between(SHORTEST_TURN_SECONDS, LONGEST_TURN_SECONDS), allow_none=True)
-    on_timeout = _Text(validate=_one_of(("play",)))
+    on_timeout = _Text(validate=_one_of(ON_TIMEOUT))
     metadata = _Metadata()
 
 
-class _Seating(_Strict):
-    name = _Name(required=True)
+class _Seating(_Player):
     seat = _Number(validate=_between(0, max(SEATS) - 1))
     join_code = _Text(
         validate=Regexp(
@@ -386,16 +397,23 @@ def new_game() -> NewGame:
         variant=cast("str", order["variant"]),
         rules=cast("Mapping[str, Plain]", order.get("rules", {})),
         seats=cast("int | None", order.get("seats")),
-        players=tuple(None if player is None else player["name"] for player in players),
+        players=tuple(map(_player, players)),
         is_public=order.get("visibility") == "public",
         turn_seconds=cast("int | None", order.get("turn_seconds")),
+        bots_stand_in=order.get("on_timeout") == "bot",
         metadata=cast("Mapping[str, str]", order.get("metadata", {})),
     )
 
 
+def _player(player: Mapping[str, str] | None) -> str | BotPlayer | None:
+    if player is None:
+        return None
+    return BotPlayer(player["bot"]) if "bot" in player else player["name"]
+
+
 @dataclass(frozen=True, slots=True)
 class Seating:
-    name: str
+    player: str | BotPlayer
     seat: int | None
     join_code: str | None
 
@@ -403,8 +421,10 @@ class Seating:
 def seating() -> Seating:
     """joinGame's body. Raises `ProblemError`."""
     wish = _load(_SEATING, body())
+    player = _player(cast("Mapping[str, str]", wish))
+    assert player is not None
     return Seating(
-        cast("str", wish["name"]),
+        player,
         cast("int | None", wish.get("seat")),
         cast("str | None", wish.get("join_code")),
     )

@@ -184,6 +184,20 @@ class TimedOut(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoodIn(Event):
+    """The seat's time was up; a bot plays for its person from now on."""
+
+    type = "stood_in"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned(Event):
+    """The seat's person plays again, the stand-in has left."""
+
+    type = "returned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resigned(Event):
     type = "resigned"
     team: Team
@@ -222,6 +236,8 @@ EVENTS: Final = {
         HandTied,
         PenaltyTaken,
         TimedOut,
+        StoodIn,
+        Returned,
         Resigned,
         GameWon,
         RematchCreated,

@@ -27,10 +27,21 @@ class Chair:
 
     name: str | None = None
     token_hash: bytes | None = field(default=None, repr=False)
+    bot: str | None = None
+    """The kind of bot that plays here: the seat's own, without a token, or a stand-in for the person who has it."""
     owner_hash: bytes | None = field(default=None, repr=False)
     """Of the token, of the game before this rematch, for whose seat this one is kept; a name without a token is
     reserved. None once the seat was left or given away.
     """
+
+    @property
+    def is_persons(self) -> bool:
+        """Somebody has its token and sits there, be it with a stand-in."""
+        return self.name is not None and self.token_hash is not None
+
+    @property
+    def is_taken(self) -> bool:
+        return self.is_persons or self.bot is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,8 @@ class Game:
     """When the present turn is over; None without a clock, before the start and after the end."""
     timeouts: tuple[int, ...] = ()
     """Per seat how many of its turns in a row ran out."""
+    bots_stand_in: bool = False
+    """For a seat whose turn ran out; else the service does the least for it."""
     platform: bytes | None = field(default=None, repr=False)
     """Whose API key made the game, or the first of its rematches: `tokens.platform_of`; None: no API key did."""
 
@@ -170,12 +183,12 @@ class GameStore(Protocol):
         game: Game,
         previous: Game | None,
         events: Sequence[LoggedEvent],
-        action: str | None = None,
+        actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
     ) -> None:
         """Store *game* in place of *previous* (None: it must not exist yet), and renew its time to live.
 
-        Its new *events*, its *action* and the record of a *retry*, by name, are written in the same step: all or
+        Its new *events* and *actions* and the record of a *retry*, by name, are written in the same step: all or
         nothing, and harmless when it is carried out twice. Raises `VersionConflictError` if another commit came first
         or the game is gone.
         """

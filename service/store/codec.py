@@ -149,6 +149,8 @@ class _Game(Struct, frozen=True, array_like=True):
     timeouts: list[int] = []
     owner_hashes: list[bytes | None] = []
     platform: bytes | None = None
+    bots: list[str | None] = []
+    bots_stand_in: bool = False
 
 
 class _Event(Struct, frozen=True, array_like=True):
@@ -179,6 +181,7 @@ def encode(game: Game, nonce: bytes) -> bytes:
     """The bytes of *game* without its metadata. *nonce*, ASCII without spaces, tells this commit from any other."""
     rules = to_plain(game.rules)
     owners = [chair.owner_hash for chair in game.chairs]
+    bots = [chair.bot for chair in game.chairs]
     packed = _Game(
         created_at_ms=game.created_at_ms,
         variant=game.variant,
@@ -197,6 +200,8 @@ def encode(game: Game, nonce: bytes) -> bytes:
         timeouts=list(game.timeouts),
         owner_hashes=owners if any(owners) else [],
         platform=game.platform,
+        bots=bots if any(bots) else [],
+        bots_stand_in=game.bots_stand_in,
     )
     return b"%d %d %b %b" % (FORMAT, game.version, nonce, _pack(packed))
 
@@ -222,8 +227,8 @@ def _read(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> 
         rules=rules,
         is_public=packed.is_public,
         chairs=tuple(
-            Chair(name, token_hash, owner_hash)
-            for (name, token_hash), owner_hash in zip_longest(packed.chairs, packed.owner_hashes)
+            Chair(name, token_hash, bot, owner_hash)
+            for (name, token_hash), owner_hash, bot in zip_longest(packed.chairs, packed.owner_hashes, packed.bots)
         ),
         last_seq=packed.last_seq,
         state=None if packed.state is None else _state_from_struct(rules, packed.state),
@@ -237,6 +242,7 @@ def _read(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> 
         deadline_ms=packed.deadline_ms,
         timeouts=tuple(packed.timeouts),
         platform=packed.platform,
+        bots_stand_in=packed.bots_stand_in,
     )
 
 

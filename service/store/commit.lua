@@ -5,7 +5,7 @@
 -- ARGV  1 the version this commit follows (0: the game must not exist)
 --       2 the new state                 3 time to live, seconds
 --       4 how many events to keep       5 channel to publish on
---       6 the action's token or ""      7 metadata or "" (only with the first commit)
+--       6 the actions, by spaces       7 metadata or "" (only with the first commit)
 --       8 the record or ""              9 the records' time to live, seconds
 --       10 the record's name or ""      11 the first event's seq
 --       12.. the events, in order
@@ -26,8 +26,8 @@ for i = 12, #ARGV do
   local seq = tonumber(ARGV[11]) + i - 12
   redis.call('XADD', KEYS[2], 'MAXLEN', '=', ARGV[4], string.format('%d-0', seq), 'e', ARGV[i])
 end
-if ARGV[6] ~= '' then
-  redis.call('RPUSH', KEYS[3], ARGV[6])
+for token in string.gmatch(ARGV[6], '%S+') do
+  redis.call('RPUSH', KEYS[3], token)
 end
 if ARGV[7] ~= '' then
   redis.call('SET', KEYS[4], ARGV[7])

@@ -114,7 +114,7 @@ class RedisGameStore:
         game: Game,
         previous: Game | None,
         events: Sequence[LoggedEvent],
-        action: str | None = None,
+        actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
     ) -> None:
         keys = _keys(game.id)
@@ -126,7 +126,7 @@ class RedisGameStore:
             self._ttl_seconds.of(game.status),
             self._events_kept,
             channel(game.id),
-            action or "",
+            " ".join(actions),
             codec.encode_metadata(game) if previous is None and game.metadata else "",
             "" if retry is None else codec.encode_retry(retry[1]),
             _RETRY_SECONDS,

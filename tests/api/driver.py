@@ -150,11 +150,14 @@ class Site:
         assert response.status_code == 200, response.get_data()
         return body_of(response)
 
-    def create(self, variant: str = "mano-a-mano", players: int | None = None, **order: Any) -> Started:
-        """A game of *players* named people (all seats if None)."""
+    def create(
+        self, variant: str = "mano-a-mano", players: int | list[Body | None] | None = None, **order: Any
+    ) -> Started:
+        """A game of *players*, or of so many named people (all seats if None)."""
         seats = order.get("seats") or PRESETS[variant].rules.seats
-        named = NAMES[: seats if players is None else players]
-        order = {"variant": variant, "players": [{"name": name} for name in named], **order}
+        if not isinstance(players, list):
+            players = [{"name": name} for name in NAMES[: seats if players is None else players]]
+        order = {"variant": variant, "players": players, **order}
         response = self.send("POST", "/v1/games", order, headers=platform(self.api_key))
         assert response.status_code == 201, response.get_data()
         created = body_of(response)

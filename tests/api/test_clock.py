@@ -89,10 +89,11 @@ def test_other_times_are_refused(site: Site, turn_seconds: object) -> None:
     assert (answer(response), pointers(response)) == ((422, "validation_failed"), ["/turn_seconds"])
 
 
-@pytest.mark.parametrize("on_timeout", ["bot", "fold", "", None, 1, True])
-def test_the_service_plays_and_nothing_else_is_known_yet(site: Site, on_timeout: object) -> None:
+@pytest.mark.parametrize("on_timeout", ["fold", "", None, 1, True])
+def test_the_service_plays_or_a_bot_does(site: Site, on_timeout: object) -> None:
     order = {"variant": "mano-a-mano", "turn_seconds": 30}
-    assert site.send("POST", "/v1/games", {**order, "on_timeout": "play"}).status_code == 201
+    for known in ("play", "bot"):
+        assert site.send("POST", "/v1/games", {**order, "on_timeout": known}).status_code == 201
     response = site.send("POST", "/v1/games", {**order, "on_timeout": on_timeout})
     assert (answer(response), pointers(response)) == ((422, "validation_failed"), ["/on_timeout"])
 

@@ -12,6 +12,7 @@ import pytest
 from openapi_spec_validator import validate as validate_openapi
 
 from service.api.games import MOST_EVENTS, MOST_GAMES
+from service.api.present import present_bot
 from service.api.problems import KINDS
 from service.api.read import (
     GREATEST_VERSION,
@@ -21,9 +22,11 @@ from service.api.read import (
     LONGEST_WAIT_SECONDS,
     MOST_BODY_BYTES,
     MOST_METADATA_BYTES,
+    ON_TIMEOUT,
     SHORTEST_SECRET_KEY,
     SHORTEST_TURN_SECONDS,
 )
+from service.bots import BOTS
 from service.dealer import SeededDealer
 from service.engine.actions import ACTIONS, HIGHEST_SLOT, CutKind, Reason
 from service.engine.events import EVENTS
@@ -278,14 +281,15 @@ def test_path_parameters_are_declared() -> None:
                 assert named == set(re.findall(r"\{(\w+)\}", path)), (path, method)
 
 
-def test_later_versions_are_not_in_it() -> None:
-    names = {name for _, node in walk(SPEC) for name in node.get("properties", {})}
-    names |= {node["name"] for _, node in walk(SPEC) if "in" in node and isinstance(node.get("name"), str)}
-    assert not names & {"bot", "stand_in"}
-    assert not set(enum("EventType")) & {"stood_in", "returned"}
-    assert enum("OnTimeout") == ["play"]
+def test_words_of_seats_and_bots() -> None:
+    assert enum("OnTimeout") == list(ON_TIMEOUT)
     assert enum("SeatKind") == list(SeatKind)
-    assert "bot" not in enum("SeatKind")
+    assert enum("BotKind") == list(BOTS)
+    kinds = SCHEMAS["EventData"]["properties"]["kind"]["enum"]
+    assert kinds[:2] == [SeatKind.HUMAN, SeatKind.BOT]
+    listed = SPEC["paths"]["/v1/bots"]["get"]["responses"]["200"]["content"]["application/json"]["examples"]
+    [bot] = listed["bots"]["value"]["bots"]
+    assert bot == present_bot(bot["kind"], BOTS[bot["kind"]])
 
 
 OPEN = {"/components/schemas/Metadata"}

@@ -637,13 +637,13 @@ class LosingStore(RedisGameStore):
         game: Game,
         previous: Game | None,
         events: Sequence[LoggedEvent],
-        action: str | None = None,
+        actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
     ) -> None:
         self.breaks_in -= 1
         breaks = self.breaks if self.breaks_in == -1 else None
         if breaks != "before":
-            super().commit(game, previous, events, action, retry)
+            super().commit(game, previous, events, actions, retry)
         if breaks is not None:
             raise StoreUnavailableError("the answer was lost")
 

@@ -9,6 +9,7 @@ import pytest
 
 from service.dealer import SeededDealer
 from service.games import Games, NewGame
+from service.refusals import RefusedError
 from service.store.base import Game, LoggedEvent, RetryRecord, Status
 from service.store.redis import RedisGameStore, TimeToLive
 from service.tokens import Retry
@@ -26,14 +27,14 @@ class LossyStore(RedisGameStore):
         game: Game,
         previous: Game | None,
         events: Sequence[LoggedEvent],
-        action: str | None = None,
+        actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
     ) -> None:
-        super().commit(game, previous, events, action, retry)
+        super().commit(game, previous, events, actions, retry)
         between, self.between = self.between, None
         if between is not None:
             between()
-            super().commit(game, previous, events, action, retry)
+            super().commit(game, previous, events, actions, retry)
 
 
 @pytest.fixture
@@ -86,6 +87,23 @@ def test_acting_with_a_key_is_acknowledged(games: Games, store: LossyStore) -> N
     store.between = lambda: acts(1 - first, None)
     assert acts(first, KEY) == 2
     assert games.enter(game_id, None).version == 3
+
+
+@pytest.mark.parametrize("retry", [None, KEY])
+def test_the_token_that_is_given_out_is_the_one_that_opens_the_seat(
+    games: Games, store: LossyStore, retry: Retry | None
+) -> None:
+    platform = b"p" * 16
+    order = NewGame("paulista", players=("Ana",), is_public=True, platform=platform)
+    created = games.create(order)
+    game_id = created.game.id
+    store.between = lambda: games.join(games.enter(game_id, None), "Bia", 1, None)
+    joined = games.reissue(games.enter_as_platform(game_id, platform, retry), 0)
+    assert joined.token is not None
+    assert games.enter_seat(game_id, joined.token).viewer.seat == joined.seat == 0
+    with pytest.raises(RefusedError, match="invalid_token"):
+        games.enter_seat(game_id, created.tokens[0])
+    assert names(games, game_id) == ["Ana", "Bia", None, None]
 
 
 def test_leaving_a_lobby_leaves_one_seat(games: Games, store: LossyStore) -> None:

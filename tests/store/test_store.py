@@ -120,9 +120,9 @@ def test_of_two_writers_on_one_version_one_wins(store: RedisGameStore) -> None:
     game = lobby()
     store.commit(game, None, [])
     first, second = after(game, 1), replace(after(game, 1), created_at_ms=5)
-    store.commit(first, game, logged(first, 1), "0:7H")
+    store.commit(first, game, logged(first, 1), ("0:7H",))
     with pytest.raises(VersionConflictError):
-        store.commit(second, game, logged(second, 1), "0:7D")
+        store.commit(second, game, logged(second, 1), ("0:7D",))
     assert stored(store) == first
     assert store.actions(ID) == ("0:7H",)
     assert store.events(ID, 0, 10).events == tuple(logged(first, 1))
@@ -132,9 +132,9 @@ def test_two_writers_of_equal_states_are_still_two(store: RedisGameStore) -> Non
     """The same seat sends the same action twice at once: the states are equal, the commits are not."""
     game = lobby()
     store.commit(game, None, [])
-    store.commit(after(game), game, [], "0:7H")
+    store.commit(after(game), game, [], ("0:7H",))
     with pytest.raises(VersionConflictError):
-        store.commit(after(game), game, [], "0:7H")
+        store.commit(after(game), game, [], ("0:7H",))
     assert store.actions(ID) == ("0:7H",)
 
 
@@ -147,7 +147,7 @@ def test_racing_writers_never_both_win(store: RedisGameStore, repetition: int) -
     def write(writer: int) -> None:
         barrier.wait()
         try:
-            store.commit(after(game, 1), game, logged(after(game, 1), 1), f"{writer}:7H")
+            store.commit(after(game, 1), game, logged(after(game, 1), 1), (f"{writer}:7H",))
         except VersionConflictError:
             return
         won.append(writer)
@@ -174,7 +174,7 @@ def test_a_commit_sent_twice_by_the_client_library_is_one(store: RedisGameStore)
     store._commit = send_twice  # type: ignore[assignment]
     store.commit(game, None, [])
     acted = after(game, 2)
-    store.commit(acted, game, logged(acted, 1, 2), "0:7H")
+    store.commit(acted, game, logged(acted, 1, 2), ("0:7H",))
     assert len(sent) == 2
     assert stored(store) == acted
     assert store.actions(ID) == ("0:7H",)
@@ -192,7 +192,7 @@ def test_a_gone_game_is_not_brought_back(store: RedisGameStore) -> None:
 
 def test_delete_forgets_every_key_and_may_be_repeated(store: RedisGameStore, client: redis.Redis) -> None:
     game = replace(timed(ID, 5_000), last_seq=1, platform=PLATFORM)
-    store.commit(game, None, logged(game, 1), "0:7H")
+    store.commit(game, None, logged(game, 1), ("0:7H",))
     store.mark_present(ID, 0)
     started = playing(after(game))
     store.commit(started, game, [])
@@ -224,7 +224,7 @@ def test_nothing_follows_a_mark(store: RedisGameStore, client: redis.Redis) -> N
     store.delete(game)
     for late, previous in ((game, None), (after(game), game), (after(after(game)), after(game))):
         with pytest.raises(VersionConflictError):
-            store.commit(late, previous, [], "0:7H", ("one", RECORD))
+            store.commit(late, previous, [], ("0:7H",), ("one", RECORD))
     assert store.load(ID) is None
     assert store.load(ID, "one") is None
     assert store.retry_record(ID, "one") is None
@@ -287,7 +287,7 @@ def game_keys(client: redis.Redis, game_id: str = ID) -> list[bytes]:
 
 def test_every_key_of_a_game_shares_a_slot_and_lives_as_long(store: RedisGameStore, client: redis.Redis) -> None:
     game = replace(lobby(), last_seq=1)
-    store.commit(game, None, logged(game, 1), "0:7H")
+    store.commit(game, None, logged(game, 1), ("0:7H",))
     keys = game_keys(client)
     assert len(keys) == 4
     assert all(f"{{{ID}}}".encode() in key for key in keys)
@@ -463,7 +463,7 @@ def test_a_commit_leaves_the_record_of_its_request(store: RedisGameStore) -> Non
     game = lobby()
     store.commit(game, None, [], retry=("one", RECORD))
     second = replace(RECORD, seats=(), first_seq=3)
-    store.commit(after(game), game, [], "0:7H", ("two", second))
+    store.commit(after(game), game, [], ("0:7H",), ("two", second))
     assert retry_of(store, "one") == RECORD
     assert retry_of(store, "two") == second
     assert retry_of(store, "three") is None
@@ -527,7 +527,7 @@ def test_a_commit_with_a_record_sent_twice_is_one(store: RedisGameStore, client:
         return answer
 
     store._commit = send_twice  # type: ignore[assignment]
-    store.commit(replace(game, last_seq=1), None, logged(game, 1), "0:7H", ("one", RECORD))
+    store.commit(replace(game, last_seq=1), None, logged(game, 1), ("0:7H",), ("one", RECORD))
     assert retry_of(store, "one") == RECORD
 
 
