@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEPLOY := .venv/deploy/bin
 
-.PHONY: run test demo lint leaks scenarios chaos lock clean
+.PHONY: run test demo lint leaks scenarios chaos clients test-clients lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
@@ -41,10 +41,18 @@ leaks: .venv/dev
 chaos: .venv/dev
 	$(BIN)/python -m tests.chaos $(NAME)
 
-lock: .venv/dev
+clients: .venv/clients
+	$(BIN)/python -m tests.clients.generate
+
+test-clients: clients
+	$(BIN)/python -m pytest tests/clients
+
+lock: .venv/dev .venv/clients
 	$(BIN)/uv pip compile -q --no-header --universal pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group dev pyproject.toml -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group deploy -o requirements-deploy.txt
+	$(BIN)/uv pip compile -q --no-header --universal --group clients -c requirements-dev.txt -o requirements-clients.txt
+	cd clients/typescript && PATH=$(CURDIR)/$(BIN):$$PATH npm run lock
 
 clean:
 	rm -rf .venv
@@ -62,4 +70,8 @@ clean:
 .venv/deploy/done: requirements-deploy.txt .venv/dev
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv/deploy
 	$(BIN)/uv pip install -q --system-certs --python .venv/deploy -r requirements-deploy.txt
+	touch $@
+
+.venv/clients: .venv/dev requirements-clients.txt
+	$(BIN)/pip install -q --disable-pip-version-check -r requirements-clients.txt
 	touch $@
