@@ -1,9 +1,10 @@
-"""What README tells a stranger to paste does what it says."""
+"""What README tells a stranger to paste does what it says; the other papers name what there is."""
 
 from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from tests.live_server import live_server
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
+SECURITY = (ROOT / "SECURITY.md").read_text("utf-8")
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_the_block_puts_a_card_on_the_table() -> None:
@@ -27,7 +30,7 @@ def test_the_block_puts_a_card_on_the_table() -> None:
 
 def test_the_make_targets_it_names_exist() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    for target in set(re.findall(r"`?make (\w+)", README)):
+    for target in {*re.findall(r"`?make (\w+)", README), *re.findall(r"`make (\w+)", SECURITY)}:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
@@ -45,3 +48,22 @@ def test_it_lists_every_variant_and_setting() -> None:
 def test_its_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_keys_that_security_shows_are_read() -> None:
+    shown = re.findall(r'(TRUCO_API_KEYS)="([^"]+)"', SECURITY)
+    assert shown
+    for name, text in shown:
+        assert set(Settings.from_env({name: text}).api_keys.values()) == {"acme", "other"}
+
+
+def test_the_settings_that_security_names_exist() -> None:
+    settings = {f"TRUCO_{field.name}".upper() for field in fields(Settings)}
+    assert set(re.findall(r"TRUCO_[A-Z_]+", SECURITY)) <= settings
+
+
+def test_the_changelog_knows_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert re.search(rf"\b{re.escape(project['version'])}\b", CHANGELOG)
+    assert (project["license"], project["license-files"]) == ("MIT", ["LICENSE"])
+    assert (ROOT / "LICENSE").read_text("utf-8").startswith("MIT License\n")
