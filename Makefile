@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEPLOY := .venv/deploy/bin
 
-.PHONY: run test demo lint leaks scenarios chaos clients test-clients lock clean
+.PHONY: run test demo lint leaks scenarios chaos clients test-clients bench bench-growth bench-profile lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
@@ -47,15 +47,26 @@ clients: .venv/clients
 test-clients: clients
 	$(BIN)/python -m pytest tests/clients
 
+bench: .venv/dev .venv/bench benchmarks/boardgame/node_modules
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
+
+bench-growth: .venv/dev
+	$(BIN)/python -m benchmarks.growth
+
+bench-profile: .venv/dev
+	$(BIN)/python -m benchmarks.layers
+
 lock: .venv/dev .venv/clients
 	$(BIN)/uv pip compile -q --no-header --universal pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group dev pyproject.toml -o requirements-dev.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group deploy -o requirements-deploy.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group clients -c requirements-dev.txt -o requirements-clients.txt
+	$(BIN)/uv pip compile -q --no-header --universal --group pyproject.toml:bench -o benchmarks/requirements.txt
 	cd clients/typescript && PATH=$(CURDIR)/$(BIN):$$PATH npm run lock
+	cd benchmarks/boardgame && npm install --silent --package-lock-only && node without-urls.cjs
 
 clean:
-	rm -rf .venv
+	rm -rf .venv benchmarks/boardgame/node_modules
 
 .venv/run: requirements.txt
 	$(PYTHON) -m venv .venv
@@ -74,4 +85,13 @@ clean:
 
 .venv/clients: .venv/dev requirements-clients.txt
 	$(BIN)/pip install -q --disable-pip-version-check -r requirements-clients.txt
+	touch $@
+
+.venv/bench: benchmarks/requirements.txt
+	$(PYTHON) -m venv $@
+	$@/bin/pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+benchmarks/boardgame/node_modules: benchmarks/boardgame/package-lock.json
+	cd benchmarks/boardgame && npm ci --silent
 	touch $@
