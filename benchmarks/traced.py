@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from functools import wraps
 from importlib import import_module, resources
 from types import ModuleType
 from typing import Any, Final
@@ -18,10 +17,10 @@ from typing import Any, Final
 import msgspec
 import redis
 from flask import Flask, Response
-from redis.commands.core import Script
 
 from benchmarks import ceiling
 from service import app as service_app
+from service.store.script import Connections
 from service.worker import DrainingWorker
 
 SERVER, FRAMEWORK, HOOKS = "gunicorn: request to WSGI, answer to socket", "Flask: context, routing", "hooks, CORS"
@@ -58,7 +57,6 @@ class _Clock:
         """Of each: by layer the nanoseconds that passed and those of CPU."""
 
     def on(self, layer: str, function: Function) -> Function:
-        @wraps(function)
         def timed(*arguments: Any, **named: Any) -> Any:
             inner = [0, 0]
             self._running.append(inner)
@@ -81,7 +79,6 @@ class _Clock:
         """As `on`, for what a request begins and ends with."""
         timed = self.on(layer, function)
 
-        @wraps(function)
         def request(*arguments: Any, **named: Any) -> Any:
             self._spent.clear()
             result = timed(*arguments, **named)
@@ -145,14 +142,17 @@ def _owner(name: str) -> tuple[ModuleType | type, str]:
 
 
 def _time_scripts(layers: dict[str, str]) -> None:
-    """Put a clock on the calls of these scripts."""
-    register = redis.Redis.register_script
+    """Put a clock on the calls of these scripts, by their texts."""
 
-    def registered(client: redis.Redis, text: str) -> Script | Function:
-        script: Script = register(client, text)
-        return _clock.on(layers[text], script.__call__) if text in layers else script
+    def clocked(make: Function) -> Function:
+        def script(owner: object, text: str) -> Function:
+            run: Function = make(owner, text)
+            return _clock.on(layers[text], run) if text in layers else run
 
-    redis.Redis.register_script = registered  # type: ignore[assignment, method-assign]
+        return script
+
+    redis.Redis.register_script = clocked(redis.Redis.register_script)  # type: ignore[method-assign]
+    Connections.script = clocked(Connections.script)  # type: ignore[method-assign]
 
 
 def _lua(name: str) -> str:

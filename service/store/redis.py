@@ -16,7 +16,6 @@ from importlib import resources
 from typing import Final, cast
 
 import redis
-from redis.commands.core import Script
 from redis.exceptions import RedisClusterException
 
 from service.engine.state import Seat
@@ -36,6 +35,7 @@ from service.store.base import (
     VersionConflictError,
 )
 from service.store.connect import OPERATIONS_AT_ONCE, drop_idle_connections
+from service.store.script import Connections, Run
 
 CLIENT_ERRORS: Final = (redis.RedisError, RedisClusterException)
 """All that the client raises; what it says of a whole cluster is no `RedisError`."""
@@ -87,18 +87,25 @@ class RedisGameStore:
         self._clock = clock
         self._ttl_seconds = ttl_seconds
         self._events_kept = events_kept
-        self._load = _script(client, "load.lua")
-        self._commit = _script(client, "commit.lua")
-        self._delete = _script(client, "delete.lua")
-        self._claim = _script(client, "claim.lua")
-        self._present = _script(client, "present.lua")
+        self._connections = Connections(client) if isinstance(client, redis.Redis) else None
+        self._load = self._script("load.lua")
+        self._commit = self._script("commit.lua")
+        self._delete = self._script("delete.lua")
+        self._claim = self._script("claim.lua")
+        self._present = self._script("present.lua")
+
+    def _script(self, name: str) -> Run:
+        text = resources.files(__package__).joinpath(name).read_text("utf-8")
+        if self._connections is None:  # of a cluster, the client knows which server to ask
+            return self._client.register_script(text)
+        return self._connections.script(text)
 
     def load(self, game_id: str, retry_name: str | None = None) -> Loaded | None:
         keys = [_state_key(game_id), _metadata_key(game_id), _presence_key(game_id)]
         if retry_name is not None:
             keys.append(_retries_key(game_id))
         with self._unavailable_on_failure():
-            found = cast("_Found", self._load(keys=keys, args=[retry_name or ""]))
+            found = cast("_Found", self._load(keys, [retry_name or ""]))
         state, metadata, present, retry, now_ms = found
         if state is None or state == _GONE:
             return None
@@ -141,7 +148,7 @@ class RedisGameStore:
             if game.deadline_ms is not None:
                 # never later than a deadline that still stands if this commit comes to nothing
                 self._client.zadd(_DEADLINES_KEY, {game.id: game.deadline_ms}, lt=True)
-            stands = self._commit(keys=keys, args=arguments)
+            stands = self._commit(keys, arguments)
             if moves_to_a_list and stands:
                 self._list(game)  # again: a reader drops a hint that is not true yet
         if not stands:
@@ -158,7 +165,7 @@ class RedisGameStore:
     def delete(self, game: Game) -> None:
         keys = [*_keys(game.id), _retries_key(game.id), _presence_key(game.id)]
         with self._unavailable_on_failure():
-            gone = self._delete(keys=keys, args=[game.version, channel(game.id), _GONE, _RETRY_SECONDS])
+            gone = self._delete(keys, [game.version, channel(game.id), _GONE, _RETRY_SECONDS])
             if gone:
                 self._drop_hints(game)
         if not gone:
@@ -281,11 +288,11 @@ class RedisGameStore:
 
     def mark_present(self, game_id: str, seat: Seat) -> None:
         with self._unavailable_on_failure():
-            self._present(keys=[_presence_key(game_id)], args=[seat, PRESENT_SECONDS])
+            self._present([_presence_key(game_id)], [seat, PRESENT_SECONDS])
 
     def claim_overdue(self, limit: int) -> tuple[str, ...]:
         with self._unavailable_on_failure():
-            due = cast("list[bytes]", self._claim(keys=[_DEADLINES_KEY], args=[_LEASE_MS, limit]))
+            due = cast("list[bytes]", self._claim([_DEADLINES_KEY], [_LEASE_MS, limit]))
         return tuple(game_id.decode("ascii") for game_id in due)
 
     def set_deadline(self, game_id: str, deadline_ms: int | None) -> None:
@@ -309,6 +316,8 @@ class RedisGameStore:
             self._has_failed = True
             if isinstance(error, redis.ReadOnlyError):
                 drop_idle_connections(self._client)  # the master has changed; new ones may find the new one
+                if self._connections is not None:
+                    self._connections.disconnect()
             raise StoreUnavailableError(str(error)) from error
         finally:
             self._places.release()
@@ -383,7 +392,3 @@ def _list_keys(game: Game, status: Status) -> list[str]:
     """The lists that *game* is on while it is of *status*: of the public games, of its platform's."""
     public = [_list_key(status, None)] if game.is_public else []
     return public if game.platform is None else [*public, _list_key(status, game.platform)]
-
-
-def _script(client: redis.Redis, name: str) -> Script:
-    return client.register_script(resources.files(__package__).joinpath(name).read_text("utf-8"))
