@@ -131,7 +131,8 @@ def _open_doors(app: Flask, settings: Settings) -> None:
 
     @app.after_request  # so it comes before the one of CORS
     def _(response: Response) -> Response:
-        if "Origin" not in request.headers:  # no page of another origin asks
+        # no page of another origin asks, and none will be given this answer out of a cache
+        if "Origin" not in request.headers and "private" in response.headers.get("Cache-Control", ""):
             setattr(response, FLASK_CORS_EVALUATED, True)
         return response
 
