@@ -6,13 +6,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEPLOY := .venv/deploy/bin
 
-.PHONY: run test demo lint leaks scenarios chaos clients test-clients bench bench-growth bench-profile lock clean
+.PHONY: run test test-web demo lint leaks scenarios chaos clients test-clients bench bench-growth bench-profile lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n 2
+
+test-web: .venv/web
+	$(BIN)/python -m pytest -n 2 tests/web
 
 demo: .venv/dev
 	$(BIN)/python -m tests.demo --games $(GAMES)
@@ -62,6 +65,7 @@ lock: .venv/dev .venv/clients
 	$(BIN)/uv pip compile -q --no-header --universal --group deploy -o requirements-deploy.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group clients -c requirements-dev.txt -o requirements-clients.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group pyproject.toml:bench -o benchmarks/requirements.txt
+	$(BIN)/uv pip compile -q --no-header --universal --group dev --group web pyproject.toml -o requirements-web.txt
 	cd clients/typescript && PATH=$(CURDIR)/$(BIN):$$PATH npm run lock
 	cd benchmarks/boardgame && npm install --silent --package-lock-only && node without-urls.cjs
 
@@ -94,4 +98,8 @@ clean:
 
 benchmarks/boardgame/node_modules: benchmarks/boardgame/package-lock.json
 	cd benchmarks/boardgame && npm ci --silent
+	touch $@
+
+.venv/web: requirements-web.txt .venv/dev
+	$(BIN)/pip install -q --disable-pip-version-check -r requirements-web.txt
 	touch $@
