@@ -61,20 +61,21 @@ class HttpDriver:
 
     def __init__(self) -> None:
         self.redis: redis.Redis = fakeredis.FakeRedis()
+        self.store = self._store()
         self.clients = cycle([self._client(), self._client()])
 
-    def store(self) -> RedisGameStore:
+    def _store(self) -> RedisGameStore:
         return RedisGameStore(self.redis, _TTL, events_kept=1000)
 
     def _client(self) -> FlaskClient:
-        app = create_app(UNLIMITED, store=self.store())
+        app = create_app(UNLIMITED, store=self._store())
         app.test_client_class = ContractClient
         return app.test_client()
 
     def table(self, state: GameState) -> HttpTable:
         """The only table of this driver from now on."""
         self.redis.flushall()
-        self.store().commit(stored(state), None, [])
+        self.store.commit(stored(state), None, [])
         return HttpTable(self, state)
 
 

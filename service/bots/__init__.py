@@ -1,4 +1,5 @@
 from random import Random
+
 from service.engine.actions import Action, legal_actions
 from service.engine.view import PlayerView
 

@@ -14,7 +14,7 @@ from service.bots.player import Player
 from service.bots.reading import BOTH, Reading
 from service.bots.worlds import Worlds, winner
 from service.engine.actions import Accept, Action, Fold, Play, Raise
-from service.engine.view import Seat, other_team, team_of
+from service.engine.view import Seat, other_team
 
 WORLDS: Final = {2: 48, 4: 32, 6: 24}
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-from service.bots.outlook import OURS
 from service.bots.player import Player
 from service.bots.reading import Reading
 from service.bots.worlds import Worlds, winner

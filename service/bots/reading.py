@@ -21,7 +21,7 @@ from service.bots.outlook import (
     Outlook,
     outlook_for,
 )
-from service.engine.view import Card, Deck, Hand, PlayerView, Seat, Table, Team, Trick, team_of
+from service.engine.view import Card, Deck, Hand, PlayerView, Seat, Table, Team, team_of
 
 NO_CARD = COVERED - 1
 """The level of an empty table."""

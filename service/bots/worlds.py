@@ -176,9 +176,7 @@ def winner(reading: Reading, world: World, place: int | None = None, covered: bo
                 return one
         elif len(results) == 3:
             return results[2] if results[2] != BOTH else results[0]
-        if team != BOTH:
-            opener = first_best
-        elif tie_leader == "first_tied":
+        if team != BOTH or tie_leader == "first_tied":
             opener = first_best
         elif tie_leader == "last_tied":
             opener = last_best
