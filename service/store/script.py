@@ -74,6 +74,8 @@ class Connections:
 
 
 def _answer(connection: ConnectionInterface, command: Sequence[Argument]) -> object:
+    # nothing if it is connected; in this way alone a Sentinel is asked for the master of now
+    connection.connect()  # type: ignore[no-untyped-call]
     connection.send_packed_command(connection.pack_command(*command))  # type: ignore[no-untyped-call]
     answer: object = connection.read_response()
     return answer
