@@ -181,7 +181,7 @@ class Games:
             try:
                 return self._create(game_id, rules, order, Asked(retry, body_hash))
             except VersionConflictError:
-                self._find(game_id)
+                self._find(game_id)  # it is gone, or another attempt has made it and its record is there
         raise RefusedError(Code.REQUEST_IN_PROGRESS, "the same request is being carried out")
 
     def _create(self, game_id: str, rules: RuleSet, order: NewGame, asked: Asked) -> Created:
