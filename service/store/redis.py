@@ -7,15 +7,17 @@ the game when read.
 
 from __future__ import annotations
 
+import queue
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
+from types import TracebackType
 from typing import Final, cast
 
 import redis
+from redis.commands.core import Script as ClientScript
 from redis.exceptions import RedisClusterException
 
 from service.engine.state import Seat
@@ -35,7 +37,7 @@ from service.store.base import (
     VersionConflictError,
 )
 from service.store.connect import OPERATIONS_AT_ONCE, drop_idle_connections
-from service.store.script import Connections, Run
+from service.store.script import Connections, Script
 
 CLIENT_ERRORS: Final = (redis.RedisError, RedisClusterException)
 """All that the client raises; what it says of a whole cluster is no `RedisError`."""
@@ -82,29 +84,28 @@ class RedisGameStore:
     ) -> None:
         """*clock*, milliseconds since 1970, in place of Redis's own time: for tests."""
         self._client = client
-        self._places = threading.BoundedSemaphore(OPERATIONS_AT_ONCE)
-        self._has_failed = False
         self._clock = clock
         self._ttl_seconds = ttl_seconds
         self._events_kept = events_kept
         self._connections = Connections(client) if isinstance(client, redis.Redis) else None
+        self._operation = _Operation(client, self._connections)
         self._load = self._script("load.lua")
         self._commit = self._script("commit.lua")
         self._delete = self._script("delete.lua")
         self._claim = self._script("claim.lua")
         self._present = self._script("present.lua")
 
-    def _script(self, name: str) -> Run:
+    def _script(self, name: str) -> Script | ClientScript:
         text = resources.files(__package__).joinpath(name).read_text("utf-8")
         if self._connections is None:  # of a cluster, the client knows which server to ask
             return self._client.register_script(text)
-        return self._connections.script(text)
+        return Script(self._connections, text)
 
     def load(self, game_id: str, retry_name: str | None = None) -> Loaded | None:
         keys = [_state_key(game_id), _metadata_key(game_id), _presence_key(game_id)]
         if retry_name is not None:
             keys.append(_retries_key(game_id))
-        with self._unavailable_on_failure():
+        with self._operation:
             found = cast("_Found", self._load(keys, [retry_name or ""]))
         state, metadata, present, retry, now_ms = found
         if state is None or state == _GONE:
@@ -142,13 +143,13 @@ class RedisGameStore:
             *map(codec.encode_event, events),
         ]
         moves_to_a_list = previous is None or previous.status is not game.status
-        with self._unavailable_on_failure():
+        with self._operation:
             if moves_to_a_list:
                 self._list(game)
             if game.deadline_ms is not None:
                 # never later than a deadline that still stands if this commit comes to nothing
                 self._client.zadd(_DEADLINES_KEY, {game.id: game.deadline_ms}, lt=True)
-            stands = self._commit(keys, arguments)
+            stands = self._commit(keys=keys, args=arguments)
             if moves_to_a_list and stands:
                 self._list(game)  # again: a reader drops a hint that is not true yet
         if not stands:
@@ -164,7 +165,7 @@ class RedisGameStore:
 
     def delete(self, game: Game) -> None:
         keys = [*_keys(game.id), _retries_key(game.id), _presence_key(game.id)]
-        with self._unavailable_on_failure():
+        with self._operation:
             gone = self._delete(keys, [game.version, channel(game.id), _GONE, _RETRY_SECONDS])
             if gone:
                 self._drop_hints(game)
@@ -181,7 +182,7 @@ class RedisGameStore:
 
     def events(self, game_id: str, after: int, limit: int) -> EventPage:
         key = _events_key(game_id)
-        with self._unavailable_on_failure():
+        with self._operation:
             pipeline = self._client.pipeline(transaction=False)
             pipeline.xrange(key, count=1)
             pipeline.xrange(key, min=f"({after}-0", count=limit)
@@ -192,7 +193,7 @@ class RedisGameStore:
         )
 
     def actions(self, game_id: str) -> tuple[str, ...]:
-        with self._unavailable_on_failure():
+        with self._operation:
             tokens = cast("list[bytes]", self._client.lrange(_actions_key(game_id), 0, -1))
         return tuple(token.decode("ascii") for token in tokens)
 
@@ -205,7 +206,7 @@ class RedisGameStore:
         platform: bytes | None = None,
     ) -> GamePage:
         games: list[Game] = []
-        with self._unavailable_on_failure():
+        with self._operation:
             for count, (entry, game) in enumerate(self._candidates(status, platform, position), 1):
                 if game is not None and variant in (None, game.variant):
                     if len(games) == limit:
@@ -269,17 +270,17 @@ class RedisGameStore:
         return [ListPosition(int(score), member.decode("ascii")) for member, score in found]
 
     def reserve_id(self, retry_name: str, game_id: str) -> str:
-        with self._unavailable_on_failure():
+        with self._operation:
             reserved = self._client.set(f"truco:retry:{retry_name}", game_id, nx=True, get=True, ex=_RETRY_SECONDS)
         return game_id if reserved is None else cast("bytes", reserved).decode("ascii")
 
     def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
-        with self._unavailable_on_failure():
+        with self._operation:
             stored = cast("bytes | None", self._client.hget(_retries_key(game_id), retry_name))
         return None if stored is None else codec.decode_retry(stored)
 
     def now_ms(self) -> int:
-        with self._unavailable_on_failure():
+        with self._operation:
             seconds, microseconds = self._client.time()
         return self._time(seconds * 1000 + microseconds // 1000)
 
@@ -287,52 +288,63 @@ class RedisGameStore:
         return redis_ms if self._clock is None else self._clock()
 
     def mark_present(self, game_id: str, seat: Seat) -> None:
-        with self._unavailable_on_failure():
-            self._present([_presence_key(game_id)], [seat, PRESENT_SECONDS])
+        with self._operation:
+            self._present(keys=[_presence_key(game_id)], args=[seat, PRESENT_SECONDS])
 
     def claim_overdue(self, limit: int) -> tuple[str, ...]:
-        with self._unavailable_on_failure():
-            due = cast("list[bytes]", self._claim([_DEADLINES_KEY], [_LEASE_MS, limit]))
+        with self._operation:
+            due = cast("list[bytes]", self._claim(keys=[_DEADLINES_KEY], args=[_LEASE_MS, limit]))
         return tuple(game_id.decode("ascii") for game_id in due)
 
     def set_deadline(self, game_id: str, deadline_ms: int | None) -> None:
-        with self._unavailable_on_failure():
+        with self._operation:
             if deadline_ms is None:
                 self._client.zrem(_DEADLINES_KEY, game_id)
             else:
                 self._client.zadd(_DEADLINES_KEY, {game_id: deadline_ms})
 
     def ping(self) -> None:
-        with self._unavailable_on_failure():
+        with self._operation:
             self._client.ping()
 
-    @contextmanager
-    def _unavailable_on_failure(self) -> Iterator[None]:
-        self._take_place()
-        try:
-            yield
-            self._has_failed = False
-        except CLIENT_ERRORS as error:
-            self._has_failed = True
-            if isinstance(error, redis.ReadOnlyError):
-                drop_idle_connections(self._client)  # the master has changed; new ones may find the new one
-                if self._connections is not None:
-                    self._connections.disconnect()
-            raise StoreUnavailableError(str(error)) from error
-        finally:
-            self._places.release()
 
-    def _take_place(self) -> None:
-        """Among the operations that run at once; more would ask for more connections than there are.
+class _Operation:
+    """What runs while it is entered: one of so many at once, whose failures are those of a store.
 
-        Many waiters that are woken together queue for a while, but nobody queues for a server that does not answer.
-        """
+    More would ask for more connections than there are. Many waiters that are woken together queue for a while, but
+    nobody queues for a server that does not answer.
+    """
+
+    def __init__(self, client: redis.Redis, connections: Connections | None) -> None:
+        self._client = client
+        self._connections = connections
+        self._has_failed = False
+        self._places: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(OPERATIONS_AT_ONCE):
+            self._places.put(None)
+
+    def __enter__(self) -> None:
         for _ in range(_PLACE_TRIES):
-            if self._places.acquire(timeout=_PLACE_TRY_SECONDS):
-                return
+            with suppress(queue.Empty):
+                return self._places.get(timeout=_PLACE_TRY_SECONDS)
             if self._has_failed:
                 break
         raise StoreUnavailableError(f"{OPERATIONS_AT_ONCE} others wait for an answer")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._places.put(None)
+        if error is None:
+            self._has_failed = False
+        if not isinstance(error, CLIENT_ERRORS):
+            return
+        self._has_failed = True
+        if isinstance(error, redis.ReadOnlyError):
+            drop_idle_connections(self._client)  # the master has changed; new ones may find the new one
+            if self._connections is not None:
+                self._connections.disconnect()
+        raise StoreUnavailableError(str(error)) from error
 
 
 _Found = tuple[bytes | None, bytes | None, list[bytes], bytes | None, bytes]

@@ -10,22 +10,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import redis
-from redis.connection import ConnectionInterface
+from redis.backoff import NoBackoff
+from redis.connection import AbstractConnection
 from redis.exceptions import NoScriptError
+from redis.retry import Retry
 
 Argument = str | bytes | int
-
-
-class Run(Protocol):
-    """A script, to be run."""
-
-    def __call__(self, keys: Sequence[str], args: Sequence[Argument] = (), /) -> object:
-        """Its answer."""
-        ...
-
 
 _PAUSE_SECONDS: Final = 0.05
 """Before the second try."""
@@ -35,28 +28,12 @@ class Connections:
     """Connections of a client's pool that are kept for scripts once they have been taken."""
 
     def __init__(self, client: redis.Redis) -> None:
-        self._client = client
-        self._idle: list[ConnectionInterface] = []
+        self._pool = client.connection_pool
+        self._idle: list[AbstractConnection] = []
 
-    def script(self, text: str) -> Run:
-        """Nothing is sent before it is called."""
-        sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-
-        def run(keys: Sequence[str], args: Sequence[Argument] = ()) -> object:
-            try:
-                return self._ask("EVALSHA", sha, len(keys), *keys, *args)
-            except NoScriptError:
-                return self._ask("EVAL", text, len(keys), *keys, *args)
-
-        return run
-
-    def disconnect(self) -> None:
-        """Those that are idle; their next use finds the server anew."""
-        for connection in tuple(self._idle):
-            connection.disconnect()  # type: ignore[no-untyped-call]
-
-    def _ask(self, *command: Argument) -> object:
-        connection = self._idle.pop() if self._idle else self._client.connection_pool.get_connection()
+    def ask(self, *command: Argument) -> object:
+        """The server's answer. Raises what the client raises, after a second try."""
+        connection = self._idle.pop() if self._idle else self._new()
         try:
             try:
                 return _answer(connection, command)
@@ -72,8 +49,34 @@ class Connections:
         finally:
             self._idle.append(connection)
 
+    def _new(self) -> AbstractConnection:
+        connection = self._pool.get_connection()
+        assert isinstance(connection, AbstractConnection)
+        connection.retry = Retry(NoBackoff(), 0)  # it is tried twice here
+        return connection
 
-def _answer(connection: ConnectionInterface, command: Sequence[Argument]) -> object:
+    def disconnect(self) -> None:
+        """Those that are idle; their next use finds the server anew."""
+        for connection in tuple(self._idle):
+            connection.disconnect()  # type: ignore[no-untyped-call]
+
+
+class Script:
+    """A script, called as the client's own scripts are. Nothing is sent before."""
+
+    def __init__(self, connections: Connections, text: str) -> None:
+        self.sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+        self._connections = connections
+        self._text = text
+
+    def __call__(self, keys: Sequence[str], args: Sequence[Argument] = ()) -> object:
+        try:
+            return self._connections.ask("EVALSHA", self.sha, len(keys), *keys, *args)
+        except NoScriptError:
+            return self._connections.ask("EVAL", self._text, len(keys), *keys, *args)
+
+
+def _answer(connection: AbstractConnection, command: Sequence[Argument]) -> object:
     # nothing if it is connected; in this way alone a Sentinel is asked for the master of now
     connection.connect()  # type: ignore[no-untyped-call]
     connection.send_packed_command(connection.pack_command(*command))  # type: ignore[no-untyped-call]

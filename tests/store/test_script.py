@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import redis
 
-from service.store.script import Connections
+from service.store.script import Connections, Script
 from tests.redis_server import RedisServer
 
 COUNT = "return redis.call('INCR', KEYS[1])"
+GET = "return redis.call('GET', KEYS[1])"
 
 
 class MovingConnection(redis.Connection):
@@ -23,7 +24,7 @@ class MovingConnection(redis.Connection):
 
 def test_a_connection_that_died_is_made_anew() -> None:
     with RedisServer() as server, redis.Redis.from_url(server.url) as client:
-        count = Connections(client).script(COUNT)
+        count = Script(Connections(client), COUNT)
         assert count(["it"]) == 1
         client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
         assert count(["it"]) == 2
@@ -33,7 +34,7 @@ def test_it_follows_the_server_that_moves() -> None:
     with RedisServer() as old, RedisServer() as new:
         MovingConnection.port_now = old.port
         client = redis.Redis(connection_pool=redis.ConnectionPool(connection_class=MovingConnection, protocol=2))
-        count = Connections(client).script(COUNT)
+        count = Script(Connections(client), COUNT)
         assert count(["it"]) == 1
         old.kill()
         with pytest.raises(redis.ConnectionError):
@@ -48,6 +49,6 @@ def test_a_refusal_is_an_answer_and_the_connection_goes_on() -> None:
         connections = Connections(client)
         client.set("it", "no number")
         with pytest.raises(redis.ResponseError):
-            connections.script(COUNT)(["it"])
-        assert connections.script("return redis.call('GET', KEYS[1])")(["it"]) in ("no number", b"no number")
+            Script(connections, COUNT)(["it"])
+        assert Script(connections, GET)(["it"]) in ("no number", b"no number")
         assert len(connections._idle) == 1
