@@ -48,7 +48,7 @@ clients: .venv/clients
 	$(BIN)/python -m tests.clients.generate
 
 test-clients: clients
-	$(BIN)/python -m pytest tests/clients
+	$(BIN)/python -m pytest -n 2 tests/clients
 
 bench: .venv/dev .venv/bench benchmarks/boardgame/node_modules
 	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
