@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import redis
 from flask import Flask, Response, request
@@ -44,8 +45,11 @@ class Background:
         self.waiting.drain()
 
 
+Function = TypeVar("Function")
+
+
 class _App(Flask):
-    def ensure_sync(self, func: Callable[..., object]) -> Callable[..., object]:
+    def ensure_sync(self, func: Function) -> Function:
         """Nothing here is a coroutine; Flask would look at every function for each request."""
         return func
 

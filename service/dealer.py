@@ -55,7 +55,7 @@ class SeededDealer:
 
 
 def bot_chance(seed: bytes, label: str) -> random.Random:
-    """What is random in one decision of a bot, the same for the same *label*: the version and the place in its commit."""
+    """What is random in one decision of a bot; *label* says which, so that it is decided the same way twice."""
     return random.Random(hmac.digest(seed, f"bot:{label}".encode("ascii"), "sha256"))  # noqa: S311 -- no secret
 
 

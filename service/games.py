@@ -362,7 +362,7 @@ class Games:
             kind = game.chairs[seat].bot
             assert kind is not None
             chance = bot_chance(game.seed, f"{game.version + 1}:{len(course.log)}")
-            course = course.acted(seat, BOTS[kind].decide(view_for(course.state, seat), chance))
+            course = course.acted(seat, BOTS[kind].player.decide(view_for(course.state, seat), chance))
 
     def settle_overdue(self, game_id: str) -> None:
         """Act for a seat whose time is up, and tell the store when to ask again. For the sweeper."""
@@ -722,7 +722,7 @@ class Games:
         asked: Asked | None = None,
         seats: tuple[Seat, ...] = (),
     ) -> tuple[Game, tuple[LoggedEvent, ...]]:
-        """*game* stored as the version after *previous*. *seats*: whose tokens the request is answered with, or a bot's."""
+        """*game* stored as the version after *previous*. *seats*: that the request's answer is about."""
         version = game.version + 1
         logged = tuple(
             LoggedEvent(seq, version, now_ms, event.type, event.seat, event.members())

@@ -212,7 +212,7 @@ def present_listed(game: Listed) -> dict[str, Json]:
 
 
 def present_bot(kind: str, bot: Bot) -> dict[str, Json]:
-    return {"kind": kind, "description": bot.description}
+    return {"kind": kind, "description": bot.sentence}
 
 
 def present_variant(preset: Preset) -> dict[str, Json]:

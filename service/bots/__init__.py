@@ -1,14 +1,34 @@
-from random import Random
+"""Bots: a `PlayerView` in, one of its legal actions out.
 
-from service.engine.actions import Action, legal_actions
-from service.engine.view import PlayerView
+They see what a player at their seat sees, and nothing else: import-linter lets them use `engine.view` and
+`engine.actions` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from service.bots.easy import Easy
+from service.bots.hard import Hard
+from service.bots.medium import Medium
+from service.bots.player import Player
+
+__all__ = ["BOTS", "Bot", "Player"]
 
 
+@dataclass(frozen=True, slots=True)
 class Bot:
-    description = "plays."
+    """A kind of bot; `sentence` tells people what to expect."""
 
-    def decide(self, view: PlayerView, rng: Random) -> Action:
-        return rng.choice(legal_actions(view))
+    player: Player
+    sentence: str
 
 
-BOTS = {"easy": Bot(), "medium": Bot(), "hard": Bot()}
+BOTS: Final[Mapping[str, Bot]] = {
+    "easy": Bot(Easy(), "Plays card by card, trusts strong cards only and seldom raises."),
+    "medium": Bot(Medium(), "Knows what its cards are worth, bets by it without bluffing, and plays with its partner."),
+    "hard": Bot(Hard(), "Reads what the others play, reckons with the score, and bluffs."),
+}
+"""By the name under which they are seated."""

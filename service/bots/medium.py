@@ -1,4 +1,4 @@
-"""A solid player: knows what its cards are worth and bets by it, never bluffs."""
+"""A solid player: knows what cards are worth and bets by it; an honest one, who never bluffs."""
 
 from __future__ import annotations
 
@@ -6,55 +6,57 @@ from collections.abc import Sequence
 from random import Random
 from typing import Final
 
+from service.bots.course import play_out
 from service.bots.player import Player
 from service.bots.reading import Reading
-from service.bots.worlds import Worlds, winner
+from service.bots.worlds import Worlds
 from service.engine.actions import Accept, Action, Fold, Play, Raise
 from service.engine.view import other_team
 
 ACCEPTS: Final = 0.42
+"""The chance to win the hand from which it accepts,"""
 RAISES: Final = 0.68
-RAISES_AGAIN: Final = 0.8
-"""The chance to win the hand from which it does that."""
+"""raises on its turn,"""
+RAISES_BACK: Final = 0.8
+"""answers a raise with the next,"""
 PLAYS_AT_ELEVEN: Final = 0.45
+"""and plays a mão de onze."""
+MOOD: Final = 0.05
+"""How far it may be off, either way."""
 WORLDS: Final = 40
+"""Deals that it imagines when it sees its partners' cards."""
 
 
 class Medium(Player):
     def plays_at_eleven(self, reading: Reading, rng: Random) -> bool:
         worlds = Worlds(reading)
-        won = sum(winner(reading, worlds.deal(rng)) == reading.team for _ in range(WORLDS))
+        won = sum(play_out(reading.course, worlds.deal(rng).hands) == reading.team for _ in range(WORLDS))
         return won >= PLAYS_AT_ELEVEN * WORLDS
 
     def answer(self, reading: Reading, raising: Raise | None, rng: Random) -> Action:
-        chance = self._chance(reading, rng)
-        if raising is not None and chance >= RAISES_AGAIN:
+        chance = _chance(reading, rng)
+        if raising is not None and chance >= RAISES_BACK:
             return raising
-        return Accept() if chance >= ACCEPTS or _fold_loses_all(reading) else Fold()
+        table = reading.table
+        is_lost_by_folding = table.score[other_team(reading.team)] + reading.hand.value >= table.rules.target
+        return Accept() if chance >= ACCEPTS or is_lost_by_folding else Fold()
 
-    def raises(self, reading: Reading, raising: Raise, rng: Random) -> bool:
-        table, hand = reading.table, reading.hand
-        if raising.penalty is not None or table.score[reading.team] + hand.value >= table.rules.target:
-            return False
-        return self._chance(reading, rng) >= RAISES
+    def turn(self, reading: Reading, raising: Raise | None, plays: Sequence[Play], rng: Random) -> Action:
+        table = reading.table
+        is_enough = table.score[reading.team] + reading.hand.value >= table.rules.target
+        if raising is not None and not is_enough and _chance(reading, rng) >= RAISES:
+            return raising
+        values = reading.course.values(reading.seat, reading.held)
+        return laid(reading, plays, values.index(max(values)))
 
-    def _chance(self, reading: Reading, rng: Random) -> float:
-        return reading.chance(reading.seat, reading.held) + rng.uniform(-0.05, 0.05)
 
-    def card(self, reading: Reading, plays: Sequence[Play], rng: Random) -> Play:
-        values = reading.card_values()
-        best = values.index(max(values))
-        return laid(reading, plays, best)
+def _chance(reading: Reading, rng: Random) -> float:
+    return reading.chance() + rng.uniform(-MOOD, MOOD)
 
 
 def laid(reading: Reading, plays: Sequence[Play], place: int) -> Play:
-    """The card in *place* of those held; covered, where that is allowed, if it can do nothing for the trick."""
-    card, standing = reading.cards[place], reading.standing
+    """The card in *place* of those held: face down, if one of *plays* is that, when it can do nothing for the trick."""
+    card, standing = reading.cards[place], reading.course.standing
     covered = Play(card=card, covered=True)
-    is_idle = standing.played and reading.levels[card] < standing.best
+    is_idle = reading.held[place] < standing.best
     return covered if is_idle and covered in plays else Play(card=card)
-
-
-def _fold_loses_all(reading: Reading) -> bool:
-    table = reading.table
-    return table.score[other_team(reading.team)] + reading.hand.value >= table.rules.target

@@ -1,4 +1,4 @@
-"""What all bots have in common: which question a view asks, and what they never do."""
+"""What all bots have in common: which question a view asks, and what none of them ever does."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ from service.engine.view import Phase, PlayerView
 
 
 class Player(ABC):
-    """Answers the views of a seat that the game waits for. Remembers nothing between two of them."""
+    """Acts for a seat. Remembers nothing: the same view and the same random source give the same action."""
 
     def decide(self, view: PlayerView, rng: Random) -> Action:
-        """One of `legal_actions(view)`, for a seat that the game waits for; *rng* is all that is random in it."""
-        hand = view.table.hand
-        assert hand is not None and view.viewer in view.table.waited_for, "bots act in turn only"
-        offered = legal_actions(view)
-        if hand.phase in (Phase.CUT, Phase.DEAL):
+        """One of `legal_actions(view)`, for a seat that the game waits for.
+
+        It raises in turn only, never where a raise costs a penalty, and always shows a proven win. In the phases
+        `answer` and `eleven` it speaks for its team.
+        """
+        table, offered = view.table, legal_actions(view)
+        assert table.hand is not None and view.viewer in table.waited_for, "a bot acts when it is waited for"
+        if table.hand.phase in (Phase.CUT, Phase.DEAL):
             return rng.choice(offered)
-        show = next((action for action in offered if isinstance(action, Show)), None)
-        if show is not None:
-            return show  # a proven win
         plays = [action for action in offered if isinstance(action, Play)]
-        if view.table.is_blind:
+        if table.is_blind:
             return rng.choice(plays)
+        for action in offered:
+            if isinstance(action, Show):
+                return action
         reading = read(view)
-        raising = next((action for action in offered if isinstance(action, Raise)), None)
-        if hand.phase is Phase.ELEVEN:
+        if table.hand.phase is Phase.ELEVEN:
             return Accept() if self.plays_at_eleven(reading, rng) else Fold()
-        if hand.phase is Phase.ANSWER:
+        raises = [action for action in offered if isinstance(action, Raise) and action.penalty is None]
+        raising = raises[0] if raises else None
+        if table.hand.phase is Phase.ANSWER:
             return self.answer(reading, raising, rng)
         return self.turn(reading, raising, plays, rng)
-
-    def turn(self, reading: Reading, raising: Raise | None, plays: Sequence[Play], rng: Random) -> Action:
-        if raising is not None and self.raises(reading, raising, rng):
-            return raising
-        return self.card(reading, plays, rng)
 
     @abstractmethod
     def plays_at_eleven(self, reading: Reading, rng: Random) -> bool:
@@ -46,12 +45,8 @@ class Player(ABC):
 
     @abstractmethod
     def answer(self, reading: Reading, raising: Raise | None, rng: Random) -> Action:
-        """To a raise of the other team; *raising* is the raise that it might answer with."""
+        """To a raise of the other team; *raising*: the raise that may be the answer."""
 
     @abstractmethod
-    def raises(self, reading: Reading, raising: Raise, rng: Random) -> bool:
-        """Whether to raise before it plays its card."""
-
-    @abstractmethod
-    def card(self, reading: Reading, plays: Sequence[Play], rng: Random) -> Play:
-        """One of *plays*."""
+    def turn(self, reading: Reading, raising: Raise | None, plays: Sequence[Play], rng: Random) -> Action:
+        """A card, one of *plays*, or *raising* before it."""

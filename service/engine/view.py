@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from service.engine.cards import Card, Deck
-from service.engine.rules import RuleSet
+from service.engine.rules import RuleSet, TieLeader
 from service.engine.state import (
     CoveredCard,
     GameState,
@@ -18,7 +18,6 @@ from service.engine.state import (
     Seat,
     Table,
     Team,
-    Trick,
     other_team,
     team_of,
 )
@@ -36,7 +35,7 @@ __all__ = [
     "Slot",
     "Table",
     "Team",
-    "Trick",
+    "TieLeader",
     "other_team",
     "sees",
     "team_of",

@@ -45,7 +45,7 @@ def test_the_kinds_are_listed_for_all_to_keep(site: Site) -> None:
     response = site.send("GET", "/v1/bots")
     bots = body_of(response)["bots"]
     assert [each["kind"] for each in bots] == list(BOTS) == list(KINDS)
-    assert all(each["description"].endswith(".") for each in bots)
+    assert [each["description"] for each in bots] == [each.sentence for each in BOTS.values()]
     again = site.send("GET", "/v1/bots", headers={"If-None-Match": response.headers["ETag"]})
     assert (again.status_code, again.headers["Cache-Control"]) == (304, "public, max-age=3600")
 
