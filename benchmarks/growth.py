@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import islice
 from random import Random
@@ -98,7 +98,9 @@ def _template(maker: Maker) -> Template:
     game = found.game
     events: tuple[LoggedEvent, ...] = maker.store.events(game.id, game.last_seq - _EVENTS, _EVENTS).events
     maker.client.delete(*maker.client.keys(f"truco:{{{game.id}}}:*"))
-    return Template(codec.encode(game, b"nonce-00"), events[0].seq, [*map(codec.encode_event, events)], last)
+    return Template(
+        codec.encode(replace(game, nonce=b"nonce-00")), events[0].seq, [*map(codec.encode_event, events)], last
+    )
 
 
 @dataclass

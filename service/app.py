@@ -65,8 +65,10 @@ def create_app(
     *clock*, milliseconds since 1970, takes the place of Redis's own; not with a *store*, which has its clock.
     """
     client = _client(settings)
+    if store is None:
+        store = RedisGameStore(client, _ttl_seconds(settings), settings.events_kept, clock, settings.states_kept)
     games = Games(
-        store=RedisGameStore(client, _ttl_seconds(settings), settings.events_kept, clock) if store is None else store,
+        store=store,
         dealer=SeededDealer() if dealer is None else dealer,
     )
     waiting = Waiting(

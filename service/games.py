@@ -16,7 +16,7 @@ from service.bots import BOTS
 from service.dealer import Dealer, bot_chance
 from service.engine import actions, flow
 from service.engine.absent import action_for_absent
-from service.engine.actions import Abandon, Action
+from service.engine.actions import Abandon, Action, IllegalActionError, MalformedActionError
 from service.engine.events import Event, RematchCreated, Returned, SeatJoined, SeatLeft, StoodIn, TimedOut, Transition
 from service.engine.record import GameRecord, build_record, encode_action
 from service.engine.rules import PRESETS, Plain, RuleSet, UnplayableRulesError, from_plain
@@ -62,6 +62,7 @@ class Entry:
     _retry: Retry | None
     _platform: bytes | None = field(default=None, repr=False)
     """The platform that entered, one that sees nothing; None for everybody else."""
+    _is_recalled: bool = False
 
     @property
     def game_id(self) -> str:
@@ -226,8 +227,7 @@ class Games:
     ) -> Loaded:
         """Raises VersionConflictError if another request has made the game."""
         try:
-            committed, _ = self._commit(game, None, events, now_ms, log, asked, seats)
-            return Loaded(committed, now_ms)
+            return self._commit(game, None, events, now_ms, log, asked, seats)[0]
         except VersionConflictError:
             found = self._store.load(game.id)
             if found is None or found.game.host_hash != game.host_hash:
@@ -278,6 +278,21 @@ class Games:
         if entry.viewer == Viewer() and not entry._game.is_public:
             raise RefusedError(Code.MISSING_TOKEN, "a private game shows itself only to its tokens")
 
+    def enter_to_act(self, game_id: str, token: str | None, expected_version: int, retry: Retry | None = None) -> Entry:
+        """As `enter_seat`, to `act` at that version: from memory if this process has seen the game at it.
+
+        Whether the game is still so, the commit finds out.
+        """
+        recalled = self._store.recall(game_id, expected_version)
+        if recalled is None or token is None:
+            return self.enter_seat(game_id, token, retry)
+        try:
+            entry = Entry(_viewer_with(recalled.game, token, None), recalled, token, None, retry, _is_recalled=True)
+            _seat_of(entry)
+        except RefusedError:
+            return self.enter_seat(game_id, token, retry)
+        return entry
+
     def look(self, entry: Entry) -> GameView:
         """Raises `RefusedError`: `missing_token` as `refuse_strangers` does."""
         self.refuse_strangers(entry)
@@ -301,6 +316,15 @@ class Games:
         Raises `RefusedError`: `missing_token`, `wrong_seat`, `idempotency_key_reused`, `game_not_started`,
         `version_conflict` (with the view); `IllegalActionError`, `MalformedActionError`.
         """
+        try:
+            return self._act(entry, expected_version, action, body_hash)
+        except (IllegalActionError, MalformedActionError, RefusedError):
+            if not entry._is_recalled:
+                raise
+        # what was remembered refuses it; that counts only if it is so
+        return self._act(self.look_again(entry), expected_version, action, body_hash)
+
+    def _act(self, entry: Entry, expected_version: int, action: Action, body_hash: bytes) -> Acted:
         again = self._acted_before(entry, body_hash)
         if again is not None:
             return again
@@ -327,7 +351,7 @@ class Games:
             if again is not None:
                 return again
             raise _conflict(entry, expected_version) from None
-        return Acted(view_of(replace(entry._found, game=acted), entry.viewer), events)
+        return Acted(view_of(acted, entry.viewer), events)
 
     def _acted_before(self, entry: Entry, body_hash: bytes) -> Acted | None:
         record = entry._found.retry
@@ -341,7 +365,7 @@ class Games:
 
     def _go_on(
         self, game: Game, previous: Game, course: _Course, now_ms: int, asked: Asked | None = None
-    ) -> tuple[Game, tuple[LoggedEvent, ...]]:
+    ) -> tuple[Loaded, tuple[LoggedEvent, ...]]:
         """*game* after *course* and all that follows by itself, stored as the version after *previous*."""
         course = self._up_to_a_person(game, course)
         after = _with_deadline(replace(game, state=course.state), now_ms)
@@ -400,13 +424,13 @@ class Games:
         if game.bots_stand_in or not late:
             stood_in = tuple(StoodIn(seat=seat) for seat in late)
             settled, _ = self._go_on(_with_stand_ins(game, late), game, _Course(game.state, stood_in), now_ms)
-            return settled
+            return settled.game
         seat = late[0]
         count = (game.timeouts or (0,) * game.rules.seats)[seat] + 1
         action = Abandon() if count >= TIMEOUTS_AT_MOST else action_for_absent(view_for(game.state, seat))
         course = _Course(game.state, (TimedOut(seat=seat, acted=action.type),)).acted(seat, action)
         settled, _ = self._go_on(_with_timeouts(game, seat, count), game, course, now_ms)
-        return settled
+        return settled.game
 
     def join(self, entry: Entry, name: str, seat: Seat | None, join_code: str | None, body_hash: bytes = b"") -> Joined:
         """Sit down, at *seat* or the lowest open one; the game starts when no seat is open.
@@ -430,8 +454,8 @@ class Games:
                 if entry._game.chairs[taken].token_hash != hash_of(token):
                     continue
                 # this very commit, which the client library sent twice, and another one between
-                committed = entry._game
-            return Joined(view_of(replace(entry._found, game=committed), Viewer(seat=taken)), taken, token)
+                committed = entry._found
+            return Joined(view_of(committed, Viewer(seat=taken)), taken, token)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
     def seat_bot(self, entry: Entry, kind: str, seat: Seat | None, body_hash: bytes = b"") -> Joined:
@@ -453,15 +477,14 @@ class Games:
             except VersionConflictError:
                 entry = self.look_again(entry)
                 continue
-            return Joined(view_of(replace(entry._found, game=committed), entry.viewer), taken, None)
+            return Joined(view_of(committed, entry.viewer), taken, None)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
-    def _seat(self, entry: Entry, seat: Seat, chair: Chair, asked: Asked) -> Game:
+    def _seat(self, entry: Entry, seat: Seat, chair: Chair, asked: Asked) -> Loaded:
         """The game after somebody sat down on *seat*, begun if that was the last one. Raises VersionConflictError."""
         game, now_ms = entry._game, entry._found.now_ms
         started, events, log = self._started_if_full(_with_chair(game, seat, chair), [_joined(seat, chair)], now_ms)
-        committed, _ = self._commit(started, game, events, now_ms, log, asked, (seat,))
-        return committed
+        return self._commit(started, game, events, now_ms, log, asked, (seat,))[0]
 
     def rematch(self, entry: Entry, body_hash: bytes = b"") -> Joined:
         """The caller's seat in the one next game of all who ask; its token is new, an older one dies.
@@ -501,7 +524,7 @@ class Games:
                     )
             except VersionConflictError:
                 continue
-            return Joined(view_of(replace(following._found, game=committed), Viewer(seat=seat)), seat, token)
+            return Joined(view_of(committed, Viewer(seat=seat)), seat, token)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
     def _open_rematch(self, entry: Entry) -> str:
@@ -573,7 +596,7 @@ class Games:
             except VersionConflictError:
                 entry = self.look_again(entry)
                 continue
-            return Acted(view_of(replace(entry._found, game=after), entry.viewer), events)
+            return Acted(view_of(after, entry.viewer), events)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
     def leave(self, entry: Entry, seat: Seat) -> None:
@@ -632,7 +655,7 @@ class Games:
             except VersionConflictError:
                 entry = self.look_again(entry)
                 continue
-            return Joined(view_of(replace(entry._found, game=committed), Viewer(seat=seat)), seat, token)
+            return Joined(view_of(committed, Viewer(seat=seat)), seat, token)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
 
     def cancel(self, entry: Entry) -> None:
@@ -721,7 +744,7 @@ class Games:
         log: tuple[str, ...] = (),
         asked: Asked | None = None,
         seats: tuple[Seat, ...] = (),
-    ) -> tuple[Game, tuple[LoggedEvent, ...]]:
+    ) -> tuple[Loaded, tuple[LoggedEvent, ...]]:
         """*game* stored as the version after *previous*. *seats*: that the request's answer is about."""
         version = game.version + 1
         logged = tuple(
@@ -733,8 +756,7 @@ class Games:
         if asked is not None and asked.retry is not None:
             record = RetryRecord(asked.body_hash, asked.nonce, seats, game.last_seq + 1, committed.last_seq)
             retry = (asked.retry.name, record)
-        self._store.commit(committed, previous, logged, log, retry)
-        return committed, logged
+        return self._store.commit(committed, previous, logged, log, retry), logged
 
 
 def _rules_of(order: NewGame) -> RuleSet:

@@ -22,6 +22,7 @@ class Settings:
     game_ttl_seconds: int = 7 * 86_400
     finished_ttl_seconds: int = 7 * 86_400
     events_kept: int = 500
+    states_kept: int = 2_000
     rate_create: str = "600/minute"
     rate_join: str = "1200/minute"
     rate_read: str = "12000/minute"
@@ -51,6 +52,7 @@ class Settings:
             game_ttl_seconds=_positive(environ, "TRUCO_GAME_TTL_SECONDS", cls().game_ttl_seconds),
             finished_ttl_seconds=_positive(environ, "TRUCO_FINISHED_TTL_SECONDS", cls().finished_ttl_seconds),
             events_kept=_positive(environ, "TRUCO_EVENTS_KEPT", cls().events_kept),
+            states_kept=number(environ, "TRUCO_STATES_KEPT", cls().states_kept, least=0),
         )
 
 

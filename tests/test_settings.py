@@ -28,7 +28,7 @@ NUMBERS = {
 }
 RATES = {f"TRUCO_RATE_{name}": f"rate_{name.lower()}" for name in ("CREATE", "JOIN", "READ", "ACT")}
 LISTS = {"TRUCO_API_KEYS": "api_keys", "TRUCO_CORS_ORIGINS": "cors_origins"}
-OTHERS = {"REDIS_URL": "redis_url", "TRUCO_TRUSTED_PROXIES": "trusted_proxies"}
+OTHERS = {"REDIS_URL": "redis_url", "TRUCO_TRUSTED_PROXIES": "trusted_proxies", "TRUCO_STATES_KEPT": "states_kept"}
 KNOWN_WITHIN_SECONDS = 2
 ALL = {**NUMBERS, **RATES, **LISTS, **OTHERS}
 
@@ -47,14 +47,14 @@ def test_everything_can_be_set() -> None:
     assert set(ALL.values()) == {field.name for field in fields(Settings)}
 
 
-@pytest.mark.parametrize("name", [*NUMBERS, "TRUCO_TRUSTED_PROXIES"])
+@pytest.mark.parametrize("name", [*NUMBERS, "TRUCO_TRUSTED_PROXIES", "TRUCO_STATES_KEPT"])
 def test_numbers(name: str) -> None:
     for text in ("1", "7", "86400"):
         assert getattr(read({name: text}), ALL[name]) == int(text)
 
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "many", " 1", "1 ", "+1", "1e3", "0x10", "١", "²", "1_000"])
-@pytest.mark.parametrize("name", [*NUMBERS, "TRUCO_TRUSTED_PROXIES"])
+@pytest.mark.parametrize("name", [*NUMBERS, "TRUCO_TRUSTED_PROXIES", "TRUCO_STATES_KEPT"])
 def test_what_is_no_number(name: str, text: str) -> None:
     with pytest.raises(SettingError, match=name):
         read({name: text})
@@ -68,6 +68,7 @@ def test_nothing_can_be_kept_or_awaited_for_no_time_at_all(name: str) -> None:
 
 def test_no_proxy_need_be_trusted() -> None:
     assert read({"TRUCO_TRUSTED_PROXIES": "0"}) == Settings()
+    assert read({"TRUCO_STATES_KEPT": "0"}).states_kept == 0
 
 
 @pytest.mark.parametrize("name", RATES)

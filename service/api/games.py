@@ -15,6 +15,7 @@ from service.api.limits import RateLimits, address
 from service.api.present import Json
 from service.api.problems import MEDIA_TYPE, RETRY_AFTER_SECONDS, ProblemError
 from service.bots import BOTS
+from service.engine.actions import MalformedActionError
 from service.engine.record import to_json, to_text
 from service.engine.rules import PRESETS
 from service.games import BotPlayer, Entry, Games
@@ -164,8 +165,13 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     def apply_action(game_id: str) -> Response:
         token = auth.token()
         limits.acting(token)
-        entry = games.enter_seat(game_id, token, read.retry(token))
-        action, expected_version = read.action()
+        retry = read.retry(token)
+        try:
+            action, expected_version = read.action()
+        except (ProblemError, MalformedActionError):
+            games.enter_seat(game_id, token)  # a wrong token comes before a wrong body
+            raise
+        entry = games.enter_to_act(game_id, token, expected_version, retry)
         acted = games.act(entry, expected_version, action, read.body_hash())
         body: dict[str, Json] = {
             "game": present.present_view(acted.game),

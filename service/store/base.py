@@ -73,6 +73,8 @@ class Game:
     """Per seat how many of its turns in a row ran out."""
     bots_stand_in: bool = False
     """For a seat whose turn ran out; else the service does the least for it."""
+    nonce: bytes = field(default=b"", repr=False, compare=False)
+    """Of the commit that stored it, in which it differs from any other game of this version; empty before that."""
     platform: bytes | None = field(default=None, repr=False)
     """Whose API key made the game, or the first of its rematches: `tokens.platform_of`; None: no API key did."""
 
@@ -185,12 +187,22 @@ class GameStore(Protocol):
         events: Sequence[LoggedEvent],
         actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
-    ) -> None:
+    ) -> Loaded:
         """Store *game* in place of *previous* (None: it must not exist yet), and renew its time to live.
 
+        Gives the game as it is stored now.
+
         Its new *events* and *actions* and the record of a *retry*, by name, are written in the same step: all or
-        nothing, and harmless when it is carried out twice. Raises `VersionConflictError` if another commit came first
-        or the game is gone.
+        nothing, and harmless when it is carried out twice. Raises `VersionConflictError` if another commit came first,
+        if the game is gone, or if the request has left a record before.
+        """
+        ...
+
+    def recall(self, game_id: str, version: int) -> Loaded | None:
+        """The game as this process has last seen it, if it was at that version; nothing is asked.
+
+        It may have moved on, so it is good for a commit only, which finds out. Nobody is present in it, and there is no
+        retry's record. None for a game with a clock, whose time only the store tells.
         """
         ...
 

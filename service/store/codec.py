@@ -185,8 +185,8 @@ _unpack_event = msgspec.json.Decoder(_Event).decode
 _unpack_metadata = msgspec.json.Decoder(dict[str, str]).decode
 
 
-def encode(game: Game, nonce: bytes) -> bytes:
-    """The bytes of *game* without its metadata. *nonce*, ASCII without spaces, tells this commit from any other."""
+def encode(game: Game) -> bytes:
+    """The bytes of *game* without its metadata. Its nonce, ASCII without spaces, tells this commit from any other."""
     owners = [chair.owner_hash for chair in game.chairs]
     bots = [chair.bot for chair in game.chairs]
     packed = _Game(
@@ -210,20 +210,21 @@ def encode(game: Game, nonce: bytes) -> bytes:
         bots=bots if any(bots) else [],
         bots_stand_in=game.bots_stand_in,
     )
-    return b"%d %d %b %b" % (FORMAT, game.version, nonce, _pack(packed))
+    return b"%d %d %b %b" % (FORMAT, game.version, game.nonce, _pack(packed))
 
 
 def decode(game_id: str, stored: bytes, metadata: bytes | None) -> Game:
     """The game in *stored*. Raises `UnknownFormatError` for a format that this code does not know, or no format."""
     try:
-        form, version, _, body = stored.split(b" ", 3)
+        form, version, nonce, body = stored.split(b" ", 3)
         read = _READERS[int(form)]
-        return read(game_id, int(version), body, {} if metadata is None else _unpack_metadata(metadata))
+        known = {} if metadata is None else _unpack_metadata(metadata)
+        return read(game_id, int(version), nonce, body, known)
     except (KeyError, ValueError, msgspec.MsgspecError) as error:
         raise UnknownFormatError(f"game {game_id} is stored as {stored.split(b' ')[0][:8]!r}") from error
 
 
-def _read(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> Game:
+def _read(game_id: str, version: int, nonce: bytes, body: bytes, metadata: dict[str, str]) -> Game:
     packed = _unpack(body)
     rules = _rules_from_struct(packed.rules)
     return Game(
@@ -250,10 +251,11 @@ def _read(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> 
         timeouts=tuple(packed.timeouts),
         platform=packed.platform,
         bots_stand_in=packed.bots_stand_in,
+        nonce=nonce,
     )
 
 
-_READERS: Final[dict[int, Callable[[str, int, bytes, dict[str, str]], Game]]] = {1: _read, 2: _read}
+_READERS: Final[dict[int, Callable[[str, int, bytes, bytes, dict[str, str]], Game]]] = {1: _read, 2: _read}
 
 
 def encode_metadata(game: Game) -> bytes:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import queue
 import secrets
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from types import TracebackType
 from typing import Final, cast
@@ -81,6 +84,7 @@ class RedisGameStore:
         ttl_seconds: TimeToLive,
         events_kept: int,
         clock: Callable[[], int] | None = None,
+        states_kept: int = 0,
     ) -> None:
         """*clock*, milliseconds since 1970, in place of Redis's own time: for tests."""
         self._client = client
@@ -89,6 +93,7 @@ class RedisGameStore:
         self._events_kept = events_kept
         self._connections = Connections(client) if isinstance(client, redis.Redis) else None
         self._operation = _Operation(client, self._connections)
+        self._kept = _Kept(states_kept)
         self._load = self._script("load.lua")
         self._commit = self._script("commit.lua")
         self._delete = self._script("delete.lua")
@@ -109,9 +114,12 @@ class RedisGameStore:
             found = cast("_Found", self._load(keys, [retry_name or ""]))
         state, metadata, present, retry, now_ms = found
         if state is None or state == _GONE:
+            self._kept.drop(game_id)
             return None
+        game = codec.decode(game_id, state, metadata)
+        self._kept.keep(game, int(now_ms))
         return Loaded(
-            game=codec.decode(game_id, state, metadata),
+            game=game,
             now_ms=self._time(int(now_ms)),
             present=frozenset(map(int, present)),
             retry=None if retry is None else codec.decode_retry(retry),
@@ -124,13 +132,14 @@ class RedisGameStore:
         events: Sequence[LoggedEvent],
         actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
-    ) -> None:
-        keys = _keys(game.id)
+    ) -> Loaded:
+        game = replace(game, nonce=secrets.token_urlsafe(_NONCE_BYTES).encode("ascii"))
+        keys = [*_keys(game.id), _presence_key(game.id)]
         if retry is not None:
             keys.append(_retries_key(game.id))
         arguments: list[str | bytes | int] = [
-            0 if previous is None else previous.version,
-            codec.encode(game, secrets.token_urlsafe(_NONCE_BYTES).encode("ascii")),
+            "0" if previous is None else (b"%d %b" % (previous.version, previous.nonce)).strip(),
+            codec.encode(game),
             self._ttl_seconds.of(game.status),
             self._events_kept,
             channel(game.id),
@@ -149,11 +158,20 @@ class RedisGameStore:
             if game.deadline_ms is not None:
                 # never later than a deadline that still stands if this commit comes to nothing
                 self._client.zadd(_DEADLINES_KEY, {game.id: game.deadline_ms}, lt=True)
-            stands = self._commit(keys=keys, args=arguments)
+            stands, now_ms, present = cast("_Committed", self._commit(keys, arguments))
             if moves_to_a_list and stands:
                 self._list(game)  # again: a reader drops a hint that is not true yet
         if not stands:
+            self._kept.drop(game.id)
             raise VersionConflictError(f"game {game.id} has moved on or is gone")
+        self._kept.keep(game, int(now_ms))
+        return Loaded(game, self._time(int(now_ms)), frozenset(map(int, present)))
+
+    def recall(self, game_id: str, version: int) -> Loaded | None:
+        game = self._kept.get(game_id)
+        if game is None or game.version != version or game.turn_seconds is not None:
+            return None
+        return Loaded(game, self._time(self._kept.redis_ms))
 
     def _list(self, game: Game) -> None:
         if keys := _list_keys(game, game.status):
@@ -308,6 +326,37 @@ class RedisGameStore:
             self._client.ping()
 
 
+class _Kept:
+    """The games that this process has seen last, and Redis's time since it was last told."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._games: OrderedDict[str, Game] = OrderedDict()
+        self._lock = threading.Lock()
+        self._ahead_ms = 0.0
+        """How far Redis's time is ahead of this process's own steady clock."""
+
+    @property
+    def redis_ms(self) -> int:
+        return int(self._ahead_ms + 1000 * time.monotonic())
+
+    def keep(self, game: Game, redis_ms: int) -> None:
+        self._ahead_ms = redis_ms - 1000 * time.monotonic()
+        if self._most:
+            with self._lock:
+                self._games[game.id] = game
+                self._games.move_to_end(game.id)
+                if len(self._games) > self._most:
+                    self._games.popitem(last=False)
+
+    def get(self, game_id: str) -> Game | None:
+        return self._games.get(game_id)
+
+    def drop(self, game_id: str) -> None:
+        with self._lock:
+            self._games.pop(game_id, None)
+
+
 class _Operation:
     """What runs while it is entered: one of so many at once, whose failures are those of a store.
 
@@ -347,6 +396,7 @@ class _Operation:
         raise StoreUnavailableError(str(error)) from error
 
 
+_Committed = tuple[bool, bytes, list[bytes]]
 _Found = tuple[bytes | None, bytes | None, list[bytes], bytes | None, bytes]
 _Entry = tuple[bytes, dict[bytes, bytes]]
 

@@ -108,6 +108,9 @@ class MeetingStore(RedisGameStore):
         self._meet()
         return found
 
+    def recall(self, game_id: str, version: int) -> None:
+        """Everybody reads."""
+
     def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
         record = super().retry_record(game_id, retry_name)
         self._meet()

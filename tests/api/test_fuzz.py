@@ -131,11 +131,12 @@ def holders(draw: st.DrawFn) -> Holder:
 # ---- what no schema can say ----
 
 IN_WORDS = {
-    "createGame": {("/players", "too_long"), ("/metadata", "too_long")},
-    "joinGame": {("/seat", "out_of_range")},
+    "createGame": {("/players", "too_long"), ("/players", "invalid"), ("/metadata", "too_long")},
+    "joinGame": {("/seat", "out_of_range"), ("/name", "missing"), ("/bot", "invalid")},
     "applyAction": {(f"/{name}", "invalid") for name in ("card", "slot", "at", "take_for")},
 }
-"""More players than seats, metadata too long as a whole, a seat of a greater game, members that exclude each other."""
+"""More players than seats, bots on all of them, metadata too long as a whole, a seat of a greater game, neither a name
+nor a bot or both, members that exclude each other."""
 
 
 def is_beyond_the_schema(case: Case, response: Response) -> bool:

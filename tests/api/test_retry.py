@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from service.store.base import Game, LoggedEvent, RetryRecord, StoreUnavailableError
+from service.store.base import Game, Loaded, LoggedEvent, RetryRecord, StoreUnavailableError
 from service.store.redis import RedisGameStore
 from tests.api.conftest import make_site
 from tests.api.driver import (
@@ -639,13 +639,15 @@ class LosingStore(RedisGameStore):
         events: Sequence[LoggedEvent],
         actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
-    ) -> None:
+    ) -> Loaded:
         self.breaks_in -= 1
         breaks = self.breaks if self.breaks_in == -1 else None
-        if breaks != "before":
-            super().commit(game, previous, events, actions, retry)
+        if breaks == "before":
+            raise StoreUnavailableError("the request was lost")
+        committed = super().commit(game, previous, events, actions, retry)
         if breaks is not None:
             raise StoreUnavailableError("the answer was lost")
+        return committed
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -48,7 +48,7 @@ def set_deadline(client: redis.Redis, game_id: str, deadline_ms: int) -> None:
     stored = client.get(key)
     assert isinstance(stored, bytes)
     game = replace(codec.decode(game_id, stored, None), deadline_ms=deadline_ms)
-    client.set(key, codec.encode(game, b"test"), keepttl=True)
+    client.set(key, codec.encode(replace(game, nonce=b"test")), keepttl=True)
     client.zadd("truco:deadlines", {game_id: deadline_ms})
 
 

@@ -10,7 +10,7 @@ import pytest
 from service.dealer import SeededDealer
 from service.games import Games, NewGame
 from service.refusals import RefusedError
-from service.store.base import Game, LoggedEvent, RetryRecord, Status
+from service.store.base import Game, Loaded, LoggedEvent, RetryRecord, Status
 from service.store.redis import RedisGameStore, TimeToLive
 from service.tokens import Retry
 
@@ -29,12 +29,13 @@ class LossyStore(RedisGameStore):
         events: Sequence[LoggedEvent],
         actions: Sequence[str] = (),
         retry: tuple[str, RetryRecord] | None = None,
-    ) -> None:
-        super().commit(game, previous, events, actions, retry)
+    ) -> Loaded:
+        committed = super().commit(game, previous, events, actions, retry)
         between, self.between = self.between, None
         if between is not None:
             between()
-            super().commit(game, previous, events, actions, retry)
+            return super().commit(game, previous, events, actions, retry)
+        return committed
 
 
 @pytest.fixture
