@@ -14,11 +14,12 @@ from flask_cors import CORS
 from flask_cors.core import FLASK_CORS_EVALUATED
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from service.api import exchange, health, problems, web
 from service.api import games as game_routes
-from service.api import health, problems, web
 from service.api.limits import RateLimits, Rates
 from service.dealer import Dealer, SeededDealer
-from service.games import Games
+from service.games import Games, decide_as
+from service.metrics import CountedWaiting, MeasuredStore, Metrics
 from service.settings import Settings
 from service.store.base import GameStore
 from service.store.bell import Bell
@@ -36,6 +37,7 @@ class Background:
 
     sweeper: Sweeper
     waiting: Waiting
+    metrics: Metrics | None
 
     def start(self) -> None:
         self.sweeper.start()
@@ -65,32 +67,34 @@ def create_app(
     *clock*, milliseconds since 1970, takes the place of Redis's own; not with a *store*, which has its clock.
     """
     client = _client(settings)
+    metrics = None if settings.metrics_port is None else Metrics()
     if store is None:
         store = RedisGameStore(client, _ttl_seconds(settings), settings.events_kept, clock, settings.states_kept)
     games = Games(
-        store=store,
+        store=store if metrics is None else MeasuredStore(store, metrics),
         dealer=SeededDealer() if dealer is None else dealer,
+        decide=decide_as if metrics is None else metrics.timing(decide_as),
     )
-    waiting = Waiting(
-        Bell(client), WaitLimits(settings.waits_per_seat, settings.waits_per_address, settings.waits_per_worker)
-    )
+    waits = WaitLimits(settings.waits_per_seat, settings.waits_per_address, settings.waits_per_worker)
+    waiting = Waiting(Bell(client), waits) if metrics is None else CountedWaiting(Bell(client), waits, metrics)
     limits = RateLimits(Rates(settings.rate_create, settings.rate_join, settings.rate_read, settings.rate_act))
     app = _App(__name__, static_folder=None)
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
+    exchange.register(app, None if metrics is None else metrics.answered)
     app.register_blueprint(game_routes.routes(games, waiting, limits, settings.api_keys))
     app.register_blueprint(health.routes(games, waiting))
     app.register_blueprint(health.docs())
     app.register_blueprint(web.table())
     problems.register(app)
     _open_doors(app, settings)
-    app.extensions["truco"] = Background(Sweeper(games), waiting)
+    sweeper = Sweeper(games) if metrics is None else Sweeper(games, metrics.swept)
+    app.extensions["truco"] = Background(sweeper, waiting, metrics)
     return app
 
 
 def from_env() -> Flask:
     """What the server runs: everything from the environment."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     return create_app(Settings.from_env(os.environ))
 
 
@@ -137,8 +141,11 @@ def _open_doors(app: Flask, settings: Settings) -> None:
             "If-None-Match",
             "Last-Event-ID",
             "X-API-Key",
+            "X-Request-Id",
+            "traceparent",
+            "tracestate",
         ],
-        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After"],
+        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After", "X-Request-Id"],
         max_age=86_400,
         send_wildcard=True,
     )

@@ -7,9 +7,10 @@ is a `GameView`: composed for one viewer, with no state behind it.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from random import Random
 from typing import Final
 
 from service.bots import BOTS
@@ -21,7 +22,7 @@ from service.engine.events import Event, RematchCreated, Returned, SeatJoined, S
 from service.engine.record import GameRecord, build_record, encode_action
 from service.engine.rules import PRESETS, Plain, RuleSet, UnplayableRulesError, from_plain
 from service.engine.state import GameState, Phase, Seat, Table
-from service.engine.view import view_for
+from service.engine.view import PlayerView, view_for
 from service.refusals import Code, MemberProblem, RefusedError
 from service.store.base import (
     Chair,
@@ -141,6 +142,14 @@ class Listed:
     created_at_ms: int
 
 
+Decide = Callable[[str, PlayerView, Random], Action]
+"""What a bot of a kind does, waited for, as it sees the table; all that is random in it is given."""
+
+
+def decide_as(kind: str, view: PlayerView, chance: Random) -> Action:
+    return BOTS[kind].player.decide(view, chance)
+
+
 @dataclass(frozen=True, slots=True)
 class _Course:
     """How a game has gone on: the state by now, what happened on the way, and what was done, as the log writes it."""
@@ -160,9 +169,11 @@ class _Course:
 class Games:
     """The use cases over one store, whose clock counts, and one dealer."""
 
-    def __init__(self, store: GameStore, dealer: Dealer) -> None:
+    def __init__(self, store: GameStore, dealer: Dealer, decide: Decide | None = None) -> None:
+        """*decide*: for bots, by default their own `decide`."""
         self._store = store
         self._dealer = dealer
+        self._decide = decide_as if decide is None else decide
 
     def create(self, order: NewGame, retry: Retry | None = None, body_hash: bytes = b"") -> Created:
         """A new game, started at once if no seat is open; with a *retry*, the one that it made before.
@@ -386,11 +397,16 @@ class Games:
             kind = game.chairs[seat].bot
             assert kind is not None
             chance = bot_chance(game.seed, f"{game.version + 1}:{len(course.log)}")
-            course = course.acted(seat, BOTS[kind].player.decide(view_for(course.state, seat), chance))
+            course = course.acted(seat, self._decide(kind, view_for(course.state, seat), chance))
 
-    def settle_overdue(self, game_id: str) -> None:
-        """Act for a seat whose time is up, and tell the store when to ask again. For the sweeper."""
+    def settle_overdue(self, game_id: str, late: Callable[[float], None] = lambda _: None) -> None:
+        """Act for a seat whose time is up, and tell the store when to ask again. For the sweeper.
+
+        *late* is told how many seconds the turn has been over, before anything is tried.
+        """
         found = self._store.load(game_id)
+        if found is not None and found.game.deadline_ms is not None:
+            late((found.now_ms - found.game.deadline_ms) / 1000)
         try:
             game = None if found is None else self._settle(found)
         except VersionConflictError:

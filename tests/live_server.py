@@ -31,13 +31,13 @@ class LiveServer:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._app = app
-        self._environ = {"TRUCO_DRAIN_SECONDS": "0", **(environ or {})}
+        self._environ = {"TRUCO_DRAIN_SECONDS": "0", "TRUCO_LOG_LEVEL": "warning", **(environ or {})}
         self._log = log
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Returns when it is ready."""
-        command = [sys.executable, "-m", "gunicorn", "-c", "python:service.gunicorn_conf", "--log-level", "warning"]
+        command = [sys.executable, "-m", "gunicorn", "-c", "python:service.gunicorn_conf"]
         if self._app is not None:
             command.append(self._app)
         environ = {**os.environ, "PORT": str(self.port), **self._environ}

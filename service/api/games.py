@@ -11,6 +11,7 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from service.api import auth, present, read, stream
+from service.api.exchange import exchange, noting
 from service.api.limits import RateLimits, address
 from service.api.present import Json
 from service.api.problems import MEDIA_TYPE, RETRY_AFTER_SECONDS, ProblemError
@@ -20,7 +21,7 @@ from service.engine.record import to_json, to_text
 from service.engine.rules import PRESETS
 from service.games import BotPlayer, Entry, Games
 from service.views import GameView
-from service.waiting import Waiter, Waiting
+from service.waiting import Waiter, Waiting, WaitKind
 
 JSON: Final = "application/json"
 ANYTHING: Final = "*/*"
@@ -35,6 +36,8 @@ MOST_GAMES: Final = 100
 def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping[str, str]) -> Blueprint:
     """Every operation on variants and games."""
     api = Blueprint("v1", __name__, url_prefix="/v1")
+    enter, enter_seat = noting(games.enter), noting(games.enter_seat)
+    enter_to_act, enter_as_platform = noting(games.enter_to_act), noting(games.enter_as_platform)
 
     @api.before_request
     def _() -> None:
@@ -115,9 +118,9 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     def cancel_game(game_id: str) -> Response:
         token = auth.token()
         if token is None and auth.has_api_key():
-            entry = games.enter_as_platform(game_id, auth.platform(api_keys))
+            entry = enter_as_platform(game_id, auth.platform(api_keys))
         else:
-            entry = games.enter(game_id, token)
+            entry = enter(game_id, token)
         read.no_body()
         games.cancel(entry)
         return Response(status=204)
@@ -126,7 +129,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     def join_game(game_id: str) -> Response:
         limits.joining()
         token = auth.token()
-        entry = games.enter(game_id, token, retry=read.retry(token, gives_token=True))
+        entry = enter(game_id, token, retry=read.retry(token, gives_token=True))
         wish = read.seating()
         if isinstance(wish.player, BotPlayer):
             joined = games.seat_bot(entry, wish.player.kind, wish.seat, read.body_hash())
@@ -137,7 +140,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     @api.delete("/games/<game_id>/seats/<seat_text>")
     def leave_seat(game_id: str, seat_text: str) -> Response:
         seat = read.seat_in_path(seat_text)
-        entry = games.enter(game_id, auth.token(), leaving=seat)
+        entry = enter(game_id, auth.token(), leaving=seat)
         read.no_body()
         games.leave(entry, seat)
         return Response(status=204)
@@ -145,7 +148,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     @api.post("/games/<game_id>/seats/<seat_text>/return")
     def return_to_seat(game_id: str, seat_text: str) -> Response:
         seat, token = read.seat_in_path(seat_text), auth.token()
-        entry = games.enter_seat(game_id, token, read.retry(token))
+        entry = enter_seat(game_id, token, read.retry(token))
         read.no_body()
         back = games.come_back(entry, seat, read.body_hash())
         return _answer(present.present_view(back.game), of=back.game, is_replayed=back.is_replayed)
@@ -156,7 +159,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
         platform = auth.platform(api_keys)
         retry = read.retry(platform.hex(), gives_token=True)
         seat = read.seat_in_path(seat_text)
-        entry = games.enter_as_platform(game_id, platform, retry)
+        entry = enter_as_platform(game_id, platform, retry)
         read.no_body()
         joined = games.reissue(entry, seat, read.body_hash())
         return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
@@ -169,9 +172,10 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
         try:
             action, expected_version = read.action()
         except (ProblemError, MalformedActionError):
-            games.enter_seat(game_id, token)  # a wrong token comes before a wrong body
+            enter_seat(game_id, token)  # a wrong token comes before a wrong body
             raise
-        entry = games.enter_to_act(game_id, token, expected_version, retry)
+        exchange().action = action.type
+        entry = enter_to_act(game_id, token, expected_version, retry)
         acted = games.act(entry, expected_version, action, read.body_hash())
         body: dict[str, Json] = {
             "game": present.present_view(acted.game),
@@ -183,7 +187,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     def rematch(game_id: str) -> Response:
         limits.joining()
         token = auth.token()
-        entry = games.enter_seat(game_id, token, read.retry(token, gives_token=True))
+        entry = enter_seat(game_id, token, read.retry(token, gives_token=True))
         read.no_body()
         joined = games.rematch(entry, read.body_hash())
         return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
@@ -205,7 +209,8 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
         games.look(entry)
         if waiting.is_draining:
             raise ProblemError("draining", "connect again", headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
-        response = Response(stream.stream(games, waiting, entry, _waiter(entry), last_seq), mimetype=stream.MEDIA_TYPE)
+        waiter = _waiter(entry, WaitKind.STREAM)
+        response = Response(stream.stream(games, waiting, entry, waiter, last_seq), mimetype=stream.MEDIA_TYPE)
         response.headers["X-Accel-Buffering"] = "no"
         return response
 
@@ -222,18 +227,19 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     def _enter_to_read(game_id: str) -> Entry:
         token = auth.token()
         limits.reading(token)
-        return games.enter(game_id, token)
+        return enter(game_id, token)
 
     def _wait_for_news(entry: Entry, seconds: int, news: Callable[[Entry], Entry | None]) -> Entry | None:
         games.mark_present(entry)
-        return waiting.until(entry.game_id, _waiter(entry), seconds, lambda: news(games.look_again(entry)))
+        waiter = _waiter(entry, WaitKind.POLL)
+        return waiting.until(entry.game_id, waiter, seconds, lambda: news(games.look_again(entry)))
 
     return api
 
 
-def _waiter(entry: Entry) -> Waiter:
+def _waiter(entry: Entry, kind: WaitKind) -> Waiter:
     seat = entry.viewer.seat
-    return Waiter(address(), None if seat is None else f"{entry.game_id}/{seat}")
+    return Waiter(address(), None if seat is None else f"{entry.game_id}/{seat}", kind)
 
 
 def _answer_made(body: Json, game: GameView, is_replayed: bool) -> Response:
@@ -247,8 +253,10 @@ def _answer(body: Json, status: int = 200, of: GameView | None = None, is_replay
     """*of*: the view in the body, whose ETag it gets."""
     response = Response(msgspec.json.encode(body), status, mimetype=JSON)
     if of is not None:
+        exchange().showed(of)
         response.set_etag(_etag(of), weak=True)
     if is_replayed:
+        exchange().is_replayed = True
         response.headers["Idempotency-Replayed"] = "true"
     return response
 

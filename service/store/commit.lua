@@ -21,8 +21,11 @@ local stored = redis.call('GET', KEYS[1])
 if stored == ARGV[2] then
   return result(1) -- this very commit (its nonce is in the state), sent again
 end
--- nothing follows what has no version: the mark of a game that is gone, or bytes of no format
+-- nothing follows what has no version: the mark of a game that is gone, or bytes of no format, or of a newer one
 local head = stored and (string.match(stored, '^%d+ (%d+ %S+) ') or 'none') or '0'
+if stored and (tonumber(string.match(stored, '^%d+')) or 0) > tonumber(string.match(ARGV[2], '^%d+')) then
+  head = 'none'
+end
 local follows = head == ARGV[1] or string.match(head, '^%d+') == ARGV[1]
 if not follows or (ARGV[10] ~= '' and redis.call('HEXISTS', KEYS[6], ARGV[10]) == 1) then
   return result(0)

@@ -152,7 +152,8 @@ def test_a_state_of_a_newer_format_is_left_alone(any_site: Site) -> None:
         response = any_site.send(method, path, body, headers=bearer(token))
         assert answer(response) == (503, "storage_unavailable"), (method, path)
         assert "Retry-After" in response.headers
-    assert any_site.stored() == before
+    left = {key: value for key, value in any_site.stored().items() if not key.startswith(b"truco:games:")}
+    assert left == {key: value for key, value in before.items() if not key.startswith(b"truco:games:")}, "but for hints"
 
 
 @pytest.mark.parametrize("status", ["lobby", "playing"])

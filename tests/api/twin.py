@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import fakeredis
+from prometheus_client import generate_latest
 from werkzeug.wrappers import Response
 
 from service.app import create_app
@@ -79,7 +80,15 @@ class World:
         self._judged_every = judged_every
         self._asked = 0
         self.store = RedisGameStore(self._redis, TimeToLive(3_600, 3_600, 3_600), events_kept=500, clock=Clock())
-        self.app = create_app(replace(UNLIMITED, waits_per_worker=0, api_keys=api_keys), store=self.store)
+        self.app = create_app(
+            replace(UNLIMITED, waits_per_worker=0, api_keys=api_keys, metrics_port=1), store=self.store
+        )
+
+    @property
+    def metrics(self) -> str:
+        """As they would be served."""
+        measured = self.app.extensions["truco"].metrics
+        return generate_latest(measured.registry).decode()
 
     @property
     def game(self) -> Game:
@@ -104,7 +113,7 @@ class World:
 
     def replace(self, game: Game) -> None:
         """*game* in place of what is stored of it, at the same version; its events stay."""
-        self.store.commit(game, game, ())
+        self.store.commit(game, replace(game, nonce=b""), ())  # whatever commit is there
 
     def ask(
         self,
@@ -135,6 +144,7 @@ class World:
             "wsgi.multithread": False,
             "wsgi.multiprocess": False,
             "wsgi.run_once": False,
+            "HTTP_X_REQUEST_ID": "the-same",
         }
         if body is not None:
             environ |= {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(sent))}

@@ -22,7 +22,7 @@ METRICS: Final = {
     "truco_action_seconds": {"type"},
     "truco_redis_seconds": {"command"},
     "truco_bot_seconds": {"kind"},
-    "truco_games": {"status"},
+    "truco_games_total": {"status"},
     "truco_waiters": {"kind"},
     "truco_sweeper_lag_seconds": set(),
 }
