@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEPLOY := .venv/deploy/bin
 
-.PHONY: run test test-web demo lint leaks scenarios chaos clients test-clients bench bench-growth bench-profile lock clean
+.PHONY: run test test-web demo lint leaks scenarios chaos clients test-clients bench bench-growth bench-profile bench-footprint capacity lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
@@ -58,6 +58,12 @@ bench-growth: .venv/dev
 
 bench-profile: .venv/dev
 	$(BIN)/python -m benchmarks.layers
+
+bench-footprint: .venv/dev
+	$(BIN)/python -m benchmarks.footprint
+
+capacity: .venv/dev
+	$(BIN)/python -m benchmarks.capacity
 
 lock: .venv/dev .venv/clients
 	$(BIN)/uv pip compile -q --no-header --universal pyproject.toml -o requirements.txt

@@ -6,10 +6,13 @@ tables in docs/capacity.md are what this prints; a test compares.
 
 from __future__ import annotations
 
+import argparse
 import heapq
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from statistics import quantiles
 
@@ -46,7 +49,32 @@ RETRIES_DAYS = Input("days that records of requests are kept", 1, SETTING)
 HANGS = Input("seconds until an operation gives a silent Redis up (two tries)", 1.25, SETTING)
 RETRY_AFTER = Input("`Retry-After` of a 503, seconds", 1, SETTING)
 LOOKS_AGAIN = Input("seconds after which a waiter looks again unrung", 15, SETTING)
-@MEASURED@
+ACTION_CPU = Input("action: worker µs", 1_364, FOOTPRINT)
+ACTION_REDIS = Input("action: Redis µs, `appendfsync always`", 181, FOOTPRINT)
+ACTION_WIRE = Input("action: bytes to and from Redis", 1_856, FOOTPRINT)
+POLL_CPU = Input("woken long poll: worker µs", 1_315, FOOTPRINT)
+POLL_REDIS = Input("woken long poll: Redis µs", 180, FOOTPRINT)
+POLL_WIRE = Input("woken long poll: bytes to and from Redis", 3_000, FOOTPRINT)
+VIEW_CPU = Input("view without waiting: worker µs (a waiter's look costs less)", 661, FOOTPRINT)
+CREATE_CPU = Input("created game: worker µs", 1_484, FOOTPRINT)
+CREATE_REDIS = Input("created game: Redis µs", 95, FOOTPRINT)
+INDEX_REDIS = Input("deadline set: Redis µs (action with a clock less one without)", 17, FOOTPRINT)
+BROADCAST_CPU = Input("PUBLISH: µs at each other node of a cluster", 0.6, FOOTPRINT)
+GAME_ACTIONS = Input("actions of a game (`paulista`, random legal play)", 97, FOOTPRINT)
+PLAYING_BYTES = Input("bytes of a running game in Redis, mean over its actions", 15_742, FOOTPRINT)
+FINISHED_BYTES = Input("bytes of a finished game, with the records of its requests", 29_816, FOOTPRINT)
+RETRIES_BYTES = Input("of these the records of requests, gone after a day", 11_624, FOOTPRINT)
+ACTION_REQUEST = Input("action: request bytes", 349, FOOTPRINT)
+ACTION_HEAD = Input("action: answer's head, bytes", 258, FOOTPRINT)
+ACTION_BODY = Input("action: answer's body, bytes", 2_575, FOOTPRINT)
+ACTION_GZIP = Input("action: the same, gzip", 915, FOOTPRINT)
+VIEW_REQUEST = Input("poll: request bytes", 206, FOOTPRINT)
+VIEW_HEAD = Input("poll: answer's head, bytes", 258, FOOTPRINT)
+VIEW_BODY = Input("poll: answer's body, bytes", 2_527, FOOTPRINT)
+VIEW_GZIP = Input("poll: the same, gzip", 894, FOOTPRINT)
+WAITER_KIB = Input("KiB of a worker's memory for a waiter", 37.6, WAITERS)
+WORKER_MIB = Input("MiB of a worker, without waiters", 75, FOOTPRINT)
+CONNECTIONS = Input("connections of a worker to one Redis after all its waiters woke at once", 401, FOOTPRINT)
 
 INPUTS = [value for value in list(globals().values()) if isinstance(value, Input)]
 
@@ -89,6 +117,10 @@ class Plan:
     @property
     def pods(self) -> int:
         return math.ceil(self.workers / WORKERS.value)
+
+    @property
+    def worker_mib(self) -> float:
+        return WORKER_MIB.value + WAITER_KIB.value / 1024 * self.people / (self.pods * WORKERS.value)
 
     @property
     def redis_cores(self) -> float:
@@ -169,7 +201,9 @@ def sizes() -> str:
         row("**shards**, kept 7 days", lambda plan: plan.shards(KEPT_DAYS.value)),
         row("**shards**, kept 1 day", lambda plan: plan.shards(1)),
         row("**shards**, kept 1 hour", lambda plan: plan.shards(1 / 24)),
-        row("connections to one shard: a worker's 5 at least", lambda plan: plan.workers * 5),
+        row("MiB of a worker", lambda plan: plan.worker_mib),
+        row("connections to a Redis, after a storm", lambda plan: plan.workers * CONNECTIONS.value),
+        row("the same with 32 operations at once", lambda plan: plan.workers * (2 * 32 + 1)),
         row("Gbit/s out to players", lambda plan: plan.gigabits_out(ACTION_BODY.value, VIEW_BODY.value), 2),
         row("the same, a proxy compressing", lambda plan: plan.gigabits_out(ACTION_GZIP.value, VIEW_GZIP.value), 2),
         row("Gbit/s in from players", lambda plan: plan.gigabits_in, 2),
@@ -188,6 +222,7 @@ def limits() -> str:
         "one Redis, its core": (one.redis_cores + one.index_cores) / REDIS_BUSY.value,
         "a cluster: PUBLISH at every node": one.broadcast_cores / REDIS_BUSY.value,
         "a cluster: the deadline index's shard": one.index_cores / REDIS_BUSY.value,
+        "Redis's `maxclients` of 10,000, after a storm": one.workers * CONNECTIONS.value / 10_000,
     }
     rows = sorted((1_000_000 / used, name) for name, used in per_person.items())
     return table(["full first", "at people"], [[name, f"{round(people, -3):,.0f}"] for people, name in rows])
@@ -203,10 +238,13 @@ class Calm:
     """Seconds until nobody waits for 100 ms any more."""
 
 
-def queue(seconds: float, waiters: float, extra: list[tuple[float, float]], seed: int = 1) -> Calm:
-    """One worker as one queue, in the order of arrival: its usual load, and *extra* jobs (when, µs)."""
+def queue(before: float, after: float, extra: list[tuple[float, float]], seed: int = 1) -> Calm:
+    """One worker as one queue, in the order of arrival: its usual load, and *extra* jobs (when, µs).
+
+    *before* and *after* the event it has so many players.
+    """
     chance = Random(seed)
-    jobs = sorted([*_usual(seconds, waiters, chance), *extra])
+    jobs = sorted([*_usual(0, STORM_AT, before, chance), *_usual(STORM_AT, ENDS_AT, after, chance), *extra])
     free_at, delays = 0.0, list[tuple[float, float]]()
     for at, cost in jobs:
         begun = max(at, free_at)
@@ -222,46 +260,57 @@ def queue(seconds: float, waiters: float, extra: list[tuple[float, float]], seed
 
 
 STORM_AT = 5.0
-_OBSERVED = 10.0
+ENDS_AT = 15.0
 
 
-def _usual(seconds: float, waiters: float, chance: Random) -> Iterator[tuple[float, float]]:
-    rate = waiters / SEATS.value / PACE.value
-    at = 0.0
-    while (at := at + chance.expovariate(rate)) < seconds:
+def _usual(begin: float, end: float, players: float, chance: Random) -> Iterator[tuple[float, float]]:
+    rate = players / SEATS.value / PACE.value
+    at = begin
+    while (at := at + chance.expovariate(rate)) < end:
         yield at, ACTION_CPU.value
         for _ in range(int(POLLERS.value)):
             yield at, POLL_CPU.value
 
 
+@dataclass(frozen=True)
+class Storm:
+    """What comes to one worker, as shares of the players that it has."""
+
+    name: str
+    comes: float
+    job_us: float
+    stays: float = 0.0
+    """More players from then on."""
+
+
+_COMES_BACK_US = POLL_CPU.value + RECONNECT.value
+STORMS = [
+    Storm("nothing", 0, _COMES_BACK_US),
+    Storm("one pod of 20 is drained", 1 / 20, _COMES_BACK_US),
+    Storm("a quarter of the pods are drained", 1 / 4, _COMES_BACK_US),
+    Storm("all pods are drained at once", 1, _COMES_BACK_US),
+    Storm("one of three zones is lost", 1 / 2, _COMES_BACK_US, 1 / 2),
+    Storm("the subscription breaks, all look again", 1, VIEW_CPU.value),
+    Storm("a Redis comes back, all ask again", 1, POLL_CPU.value),
+]
+
+
 def storms() -> str:
-    """Waiters who come back at once to a worker at its planned load, by how many and over how long."""
-    plan = PLANS[1]
-    waiters = plan.people / plan.workers
+    """Players who come back to a worker at its planned load, by how many and over how long."""
+    players = PLANS[1].people / PLANS[1].workers
     rows = []
-    for what, share in STORMS.items():
-        for spread in (0.05, 1.0, 5.0):
-            coming = round(waiters * share)
+    for storm in STORMS:
+        coming = round(players * storm.comes)
+        figures = []
+        for spread in (0.05, 1.0, 5.0) if coming else (0.05,):
             chance = Random(coming)
-            extra = [
-                (STORM_AT + chance.uniform(0, spread), POLL_CPU.value + RECONNECT.value) for _ in range(coming)
-            ]
-            calm = queue(STORM_AT + _OBSERVED, waiters, extra)
-            rows.append(
-                [what, f"{coming:,}", f"{spread:g}", f"{calm.p99_ms:,.0f}", f"{calm.longest_ms:,.0f}", f"{calm.calm_after:.1f}"]
-            )
-    head = ["event", "come to a worker", "over s", "p99 ms, 10 s", "longest ms", "calm after s"]
-    return table(head, rows)
-
-
-STORMS = {
-    "nothing": 0.0,
-    "one of 20 pods goes": 1 / 19,
-    "a quarter goes at once (`maxSurge: 25%`)": 0.25,
-    "one of three zones is lost": 0.5,
-    "all waiters look again (the subscription was cut)": 1.0,
-    "a region of two is lost": 2.0,
-}
+            extra = [(STORM_AT + chance.uniform(0, spread), storm.job_us) for _ in range(coming)]
+            calm = queue(players, players * (1 + storm.stays), extra)
+            settled = f"{calm.calm_after:.1f}" if calm.calm_after < ENDS_AT - STORM_AT else "no end"
+            figures.append(f"{calm.p99_ms:,.0f} / {settled}")
+        rows.append([storm.name, f"{coming:,}", *figures, *["-"] * (3 - len(figures))])
+    head = ["p99 ms in 10 s / s until nobody waits for 100 ms", "come to a worker"]
+    return table([*head, "at once (50 ms)", "spread over 1 s", "over 5 s"], rows)
 
 
 @dataclass(frozen=True)
@@ -292,7 +341,7 @@ def silent(waiters: float, shards: int, seconds: float, seed: int = 1) -> Held:
         arrivals.append((at, False, False))
     heapq.heapify(arrivals)
     free = [0.0] * int(PLACES.value)
-    taken, late, others = list[float](), 0, 0
+    taken, late, others, count = list[float](), 0, 0, 0
     while arrivals and arrivals[0][0] < seconds:
         at, is_dead, again = heapq.heappop(arrivals)
         begun = max(at, heapq.heappop(free))
@@ -303,7 +352,9 @@ def silent(waiters: float, shards: int, seconds: float, seed: int = 1) -> Held:
         if not is_dead:
             others += 1
             late += begun - at >= 0.1
-        taken.append(sum(end > at for end in free))
+        count += 1
+        if not count % 50:
+            taken.append(sum(end > at for end in free))
     return Held(quantiles(taken, n=20)[18], late / max(others, 1))
 
 
@@ -321,7 +372,25 @@ def silences() -> str:
 TABLES = {"inputs": inputs, "sizes": sizes, "limits": limits, "storms": storms, "silences": silences}
 
 
+DOCUMENT = Path(__file__).parents[1] / "docs" / "capacity.md"
+_QUOTED = r"(<!-- table: {name} -->\n\n)(?:\|.*\n)*"
+
+
+def with_tables(document: str) -> str:
+    """*document* with each table in its place, after `<!-- table: NAME -->`. Raises `ValueError` if one has no place."""
+    for name, make in TABLES.items():
+        text = make() + "\n"
+        document, count = re.subn(_QUOTED.format(name=name), lambda found, text=text: found[1] + text, document)
+        if count != 1:
+            raise ValueError(f"the table {name} has {count} places")
+    return document
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.capacity", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/capacity.md")
+    if parser.parse_args().write:
+        DOCUMENT.write_text(with_tables(DOCUMENT.read_text("utf-8")), "utf-8")
     for name, make in TABLES.items():
         print(f"{name}\n\n{make()}\n")
 
