@@ -1,4 +1,4 @@
-"""`make capacity`: pods, Redis, bytes and bandwidth for many players, and what happens when all of them come back at once.
+"""`make capacity`: pods, Redis, bytes and bandwidth for many players, and what happens when all come back at once.
 
 Standard library only; it measures nothing. What was measured is an input here, with the command that measures it. The
 tables in docs/capacity.md are what this prints; a test compares.
@@ -17,6 +17,8 @@ from random import Random
 from statistics import quantiles
 
 FOOTPRINT = "`make bench-footprint`"
+ESTIMATED = "estimated: 3 looks of a view, and 4 commands"
+TRIAL = f"{FOOTPRINT}, trial"
 WAITERS = "`make chaos NAME=waiters`"
 ASSUMED = "assumed"
 SETTING = "setting"
@@ -52,26 +54,25 @@ LOOKS_AGAIN = Input("seconds after which a waiter looks again unrung", 15, SETTI
 ACTION_CPU = Input("action: worker µs", 1_364, FOOTPRINT)
 ACTION_REDIS = Input("action: Redis µs, `appendfsync always`", 181, FOOTPRINT)
 ACTION_WIRE = Input("action: bytes to and from Redis", 1_856, FOOTPRINT)
-POLL_CPU = Input("woken long poll: worker µs", 1_315, FOOTPRINT)
-POLL_REDIS = Input("woken long poll: Redis µs", 180, FOOTPRINT)
-POLL_WIRE = Input("woken long poll: bytes to and from Redis", 3_000, FOOTPRINT)
+POLL_CPU = Input("woken long poll: worker µs", 1_315, TRIAL)
+POLL_REDIS = Input("woken long poll: Redis µs", 180, ESTIMATED)
+POLL_WIRE = Input("woken long poll: bytes to and from Redis", 2_600, ESTIMATED)
 VIEW_CPU = Input("view without waiting: worker µs (a waiter's look costs less)", 661, FOOTPRINT)
 CREATE_CPU = Input("created game: worker µs", 1_484, FOOTPRINT)
 CREATE_REDIS = Input("created game: Redis µs", 95, FOOTPRINT)
 INDEX_REDIS = Input("deadline set: Redis µs (action with a clock less one without)", 17, FOOTPRINT)
-BROADCAST_CPU = Input("PUBLISH: µs at each other node of a cluster", 0.6, FOOTPRINT)
-GAME_ACTIONS = Input("actions of a game (`paulista`, random legal play)", 97, FOOTPRINT)
-PLAYING_BYTES = Input("bytes of a running game in Redis, mean over its actions", 15_742, FOOTPRINT)
-FINISHED_BYTES = Input("bytes of a finished game, with the records of its requests", 29_816, FOOTPRINT)
-RETRIES_BYTES = Input("of these the records of requests, gone after a day", 11_624, FOOTPRINT)
-ACTION_REQUEST = Input("action: request bytes", 349, FOOTPRINT)
-ACTION_HEAD = Input("action: answer's head, bytes", 258, FOOTPRINT)
-ACTION_BODY = Input("action: answer's body, bytes", 2_575, FOOTPRINT)
-ACTION_GZIP = Input("action: the same, gzip", 915, FOOTPRINT)
-VIEW_REQUEST = Input("poll: request bytes", 206, FOOTPRINT)
-VIEW_HEAD = Input("poll: answer's head, bytes", 258, FOOTPRINT)
-VIEW_BODY = Input("poll: answer's body, bytes", 2_527, FOOTPRINT)
-VIEW_GZIP = Input("poll: the same, gzip", 894, FOOTPRINT)
+BROADCAST_CPU = Input("PUBLISH: µs at each other node of a cluster", 0.6, TRIAL)
+GAME_ACTIONS = Input("actions of a game (`paulista`, random legal play)", 97, TRIAL)
+PLAYING_BYTES = Input("bytes of a running game in Redis, mean over its actions", 15_742, TRIAL)
+FINISHED_BYTES = Input("bytes of a finished game, with the records of its requests", 29_816, TRIAL)
+RETRIES_BYTES = Input("of these the records of requests, gone after a day", 11_624, TRIAL)
+ACTION_REQUEST = Input("action: request bytes", 349, TRIAL)
+HEAD = Input("an answer's head, bytes", 258, TRIAL)
+ACTION_BODY = Input("action: answer's body, bytes", 2_575, TRIAL)
+ACTION_GZIP = Input("action: the same, gzip", 915, TRIAL)
+VIEW_REQUEST = Input("poll: request bytes", 206, TRIAL)
+VIEW_BODY = Input("poll: answer's body, bytes", 2_527, TRIAL)
+VIEW_GZIP = Input("poll: the same, gzip", 894, TRIAL)
 WAITER_KIB = Input("KiB of a worker's memory for a waiter", 37.6, WAITERS)
 WORKER_MIB = Input("MiB of a worker, without waiters", 75, FOOTPRINT)
 CONNECTIONS = Input("connections of a worker to one Redis after all its waiters woke at once", 401, FOOTPRINT)
@@ -131,19 +132,18 @@ class Plan:
     @property
     def index_cores(self) -> float:
         """Of the one shard with the index of deadlines."""
-        return (self.actions * CLOCKED.value * INDEX_REDIS.value + self.workers * SWEEPS.value * INDEX_REDIS.value) / 1e6
+        return (
+            self.actions * CLOCKED.value * INDEX_REDIS.value + self.workers * SWEEPS.value * INDEX_REDIS.value
+        ) / 1e6
 
     def finished(self, days: float) -> float:
         """Games that are kept after their end."""
         return self.creations * ACTIVE.value * 86_400 * days
 
-    def gigabytes(self, days: float) -> float:
-        playing = self.tables * PLAYING_BYTES.value
-        with_retries = self.finished(min(days, RETRIES_DAYS.value)) * FINISHED_BYTES.value
-        without = max(0.0, self.finished(days) - self.finished(RETRIES_DAYS.value)) * (
-            FINISHED_BYTES.value - RETRIES_BYTES.value
-        )
-        return (playing + with_retries + without) / 1e9
+    def gigabytes(self, days: float, records_days: float = RETRIES_DAYS.value) -> float:
+        """In Redis, with finished games kept for *days* and the records of their requests for *records_days*."""
+        games = self.tables * PLAYING_BYTES.value + self.finished(days) * (FINISHED_BYTES.value - RETRIES_BYTES.value)
+        return (games + self.finished(records_days) * RETRIES_BYTES.value) / 1e9
 
     def shards(self, days: float) -> int:
         return max(1, math.ceil(self.gigabytes(days) / SHARD_GB.value), math.ceil(self.redis_cores / REDIS_BUSY.value))
@@ -154,7 +154,7 @@ class Plan:
         return self.actions * BROADCAST_CPU.value / 1e6
 
     def gigabits_out(self, body_action: float, body_view: float) -> float:
-        answers = ACTION_HEAD.value + body_action + POLLERS.value * (VIEW_HEAD.value + body_view)
+        answers = HEAD.value + body_action + POLLERS.value * (HEAD.value + body_view)
         return self.actions * answers * 8 / 1e9
 
     @property
@@ -197,7 +197,8 @@ def sizes() -> str:
         row("broadcast of PUBLISH, cores of *each* node of one cluster", lambda plan: plan.broadcast_cores, 2),
         row("GB in Redis, finished games kept 7 days", lambda plan: plan.gigabytes(KEPT_DAYS.value)),
         row("GB, kept 1 day", lambda plan: plan.gigabytes(1)),
-        row("GB, kept 1 hour", lambda plan: plan.gigabytes(1 / 24), 1),
+        row("GB, kept 1 hour", lambda plan: plan.gigabytes(1 / 24)),
+        row("GB, kept 1 hour with their records of requests", lambda plan: plan.gigabytes(1 / 24, 1 / 24), 1),
         row("**shards**, kept 7 days", lambda plan: plan.shards(KEPT_DAYS.value)),
         row("**shards**, kept 1 day", lambda plan: plan.shards(1)),
         row("**shards**, kept 1 hour", lambda plan: plan.shards(1 / 24)),
@@ -377,7 +378,7 @@ _QUOTED = r"(<!-- table: {name} -->\n\n)(?:\|.*\n)*"
 
 
 def with_tables(document: str) -> str:
-    """*document* with each table in its place, after `<!-- table: NAME -->`. Raises `ValueError` if one has no place."""
+    """*document* with each table after its `<!-- table: NAME -->`. Raises `ValueError` if one has no place."""
     for name, make in TABLES.items():
         text = make() + "\n"
         document, count = re.subn(_QUOTED.format(name=name), lambda found, text=text: found[1] + text, document)

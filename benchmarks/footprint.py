@@ -154,9 +154,7 @@ def measure_polls() -> str:
         def polled() -> float:
             for number in range(_POLL_ROUNDS, 2 * _POLL_ROUNDS):
                 for connection, created, token in sockets:
-                    connection.sendall(
-                        get(f"/v1/games/{created.game.id}?after_version={number + 1}&wait=25", token)
-                    )
+                    connection.sendall(get(f"/v1/games/{created.game.id}?after_version={number + 1}&wait=25", token))
                 time.sleep(_SETTLED_SECONDS)  # to ask Redis whether all wait would be counted as theirs
                 _act(maker, tables, steps, number)
                 for connection, *_ in sockets:
@@ -215,8 +213,11 @@ def measure_bytes() -> str:
     sizes = [[name, f"{mean(figures):,.0f}"] for name, figures in sorted(wire.items())]
     names = sorted({name for counted in keys["finished"] for name in counted})
     stored = [
-        [status, *(f"{mean(c[name] for c in counted):,.0f}" for name in names),
-         f"{mean(sum(c.values()) for c in counted):,.0f}"]
+        [
+            status,
+            *(f"{mean(c[name] for c in counted):,.0f}" for name in names),
+            f"{mean(sum(c.values()) for c in counted):,.0f}",
+        ]
         for status, counted in keys.items()
     ]
     played = ", ".join(f"{mean(figures):,.0f} {name}" for name, figures in counts.items())
@@ -281,9 +282,7 @@ def _more(connection: socket.socket) -> bytes:
 
 def _key_bytes(maker: Maker, game_id: str) -> Counter[str]:
     names = ("state", "events", "actions", "retries", "presence")
-    return Counter(
-        {name: maker.client.memory_usage(f"truco:{{{game_id}}}:{name}", samples=0) or 0 for name in names}
-    )
+    return Counter({name: maker.client.memory_usage(f"truco:{{{game_id}}}:{name}", samples=0) or 0 for name in names})
 
 
 def measure_broadcast() -> str:
@@ -332,7 +331,9 @@ def measure_index() -> str:
             for first in range(0, _INDEXED, _AT_ONCE):
                 pipeline = client.pipeline(transaction=False)
                 for number in range(first, first + _AT_ONCE):
-                    pipeline.zadd("truco:deadlines", {f"{number * 7919:026d}": number * 31 % 60_000 + (is_new == "new")}, lt=True)
+                    pipeline.zadd(
+                        "truco:deadlines", {f"{number * 7919:026d}": number * 31 % 60_000 + (is_new == "new")}, lt=True
+                    )
                 pipeline.execute()
             used = (cpu_seconds([store.process_id]) - before) / _INDEXED * 1e6
         size = client.memory_usage("truco:deadlines", samples=0) or 0
