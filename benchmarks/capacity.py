@@ -176,8 +176,12 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def inputs() -> str:
-    rows = [[each.name, f"{each.value:,g}", each.source] for each in INPUTS]
-    return table(["input", "value", "from"], rows)
+    """By where they come from."""
+    by_source: dict[str, list[str]] = {}
+    for each in INPUTS:
+        by_source.setdefault(each.source, []).append(f"{each.name}: **{each.value:,g}**")
+    lines = ["| from | inputs |", "| --- | --- |"]
+    return "\n".join([*lines, *(f"| {source} | {'; '.join(named)} |" for source, named in by_source.items())])
 
 
 def sizes() -> str:
