@@ -74,7 +74,7 @@ VIEW_REQUEST = Input("poll: request bytes", 206, TRIAL)
 VIEW_BODY = Input("poll: answer's body, bytes", 2_527, TRIAL)
 VIEW_GZIP = Input("poll: the same, gzip", 894, TRIAL)
 WAITER_KIB = Input("KiB of a worker's memory for a waiter", 37.6, WAITERS)
-WORKER_MIB = Input("MiB of a worker, without waiters", 75, FOOTPRINT)
+WORKER_MIB = Input("MiB of a worker without waiters (84 with 240, less theirs)", 75, FOOTPRINT)
 CONNECTIONS = Input("connections of a worker to one Redis after all its waiters woke at once", 401, FOOTPRINT)
 
 INPUTS = [value for value in list(globals().values()) if isinstance(value, Input)]
