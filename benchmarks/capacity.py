@@ -17,8 +17,6 @@ from random import Random
 from statistics import quantiles
 
 FOOTPRINT = "`make bench-footprint`"
-ESTIMATED = "estimated: 3 looks of a view, and 4 commands"
-TRIAL = f"{FOOTPRINT}, trial"
 WAITERS = "`make chaos NAME=waiters`"
 ASSUMED = "assumed"
 SETTING = "setting"
@@ -54,28 +52,28 @@ LOOKS_AGAIN = Input("seconds after which a waiter looks again unrung", 15, SETTI
 ACTION_CPU = Input("action: worker µs", 1_364, FOOTPRINT)
 ACTION_REDIS = Input("action: Redis µs, `appendfsync always`", 181, FOOTPRINT)
 ACTION_WIRE = Input("action: bytes to and from Redis", 1_856, FOOTPRINT)
-POLL_CPU = Input("woken long poll: worker µs", 1_315, TRIAL)
-POLL_REDIS = Input("woken long poll: Redis µs", 180, ESTIMATED)
-POLL_WIRE = Input("woken long poll: bytes to and from Redis", 2_600, ESTIMATED)
+POLL_CPU = Input("woken long poll: worker µs", 1_512, FOOTPRINT)
+POLL_REDIS = Input("woken long poll: Redis µs", 144, FOOTPRINT)
+POLL_WIRE = Input("woken long poll: bytes to and from Redis", 2_768, FOOTPRINT)
 VIEW_CPU = Input("view without waiting: worker µs (a waiter's look costs less)", 661, FOOTPRINT)
 CREATE_CPU = Input("created game: worker µs", 1_484, FOOTPRINT)
 CREATE_REDIS = Input("created game: Redis µs", 95, FOOTPRINT)
 INDEX_REDIS = Input("deadline set: Redis µs (action with a clock less one without)", 17, FOOTPRINT)
-BROADCAST_CPU = Input("PUBLISH: µs at each other node of a cluster", 0.6, TRIAL)
-GAME_ACTIONS = Input("actions of a game (`paulista`, random legal play)", 97, TRIAL)
-PLAYING_BYTES = Input("bytes of a running game in Redis, mean over its actions", 15_742, TRIAL)
-FINISHED_BYTES = Input("bytes of a finished game, with the records of its requests", 29_816, TRIAL)
-RETRIES_BYTES = Input("of these the records of requests, gone after a day", 11_624, TRIAL)
-ACTION_REQUEST = Input("action: request bytes", 349, TRIAL)
-HEAD = Input("an answer's head, bytes", 258, TRIAL)
-ACTION_BODY = Input("action: answer's body, bytes", 2_575, TRIAL)
-ACTION_GZIP = Input("action: the same, gzip", 915, TRIAL)
-VIEW_REQUEST = Input("poll: request bytes", 206, TRIAL)
-VIEW_BODY = Input("poll: answer's body, bytes", 2_527, TRIAL)
-VIEW_GZIP = Input("poll: the same, gzip", 894, TRIAL)
+BROADCAST_CPU = Input("PUBLISH: µs at each other node of a cluster", 0.8, FOOTPRINT)
+GAME_ACTIONS = Input("actions of a game (`paulista`, random legal play)", 100, FOOTPRINT)
+PLAYING_BYTES = Input("bytes of a running game in Redis, mean over its actions", 17_084, FOOTPRINT)
+FINISHED_BYTES = Input("bytes of a finished game, with the records of its requests", 28_983, FOOTPRINT)
+RETRIES_BYTES = Input("of these the records of requests, gone after a day", 12_087, FOOTPRINT)
+ACTION_REQUEST = Input("action: request bytes", 349, FOOTPRINT)
+HEAD = Input("an answer's head, bytes", 258, FOOTPRINT)
+ACTION_BODY = Input("action: answer's body, bytes", 2_497, FOOTPRINT)
+ACTION_GZIP = Input("action: the same, gzip", 905, FOOTPRINT)
+VIEW_REQUEST = Input("poll: request bytes", 206, FOOTPRINT)
+VIEW_BODY = Input("poll: answer's body, bytes", 2_453, FOOTPRINT)
+VIEW_GZIP = Input("poll: the same, gzip", 884, FOOTPRINT)
 WAITER_KIB = Input("KiB of a worker's memory for a waiter", 37.6, WAITERS)
 WORKER_MIB = Input("MiB of a worker without waiters (84 with 240, less theirs)", 75, FOOTPRINT)
-CONNECTIONS = Input("connections of a worker to one Redis after all its waiters woke at once", 401, FOOTPRINT)
+CONNECTIONS = Input("connections of a worker to one Redis after all its waiters woke at once", 403, FOOTPRINT)
 
 INPUTS = [value for value in list(globals().values()) if isinstance(value, Input)]
 

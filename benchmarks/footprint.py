@@ -192,7 +192,6 @@ def measure_bytes() -> str:
         server = running.enter_context(LiveServer({"REDIS_URL": store.url, "WEB_CONCURRENCY": "1", **UNMEASURED}))
         maker = _ClockedMaker(store.url)
         connection = running.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30))
-        before = int(maker.client.info("memory")["used_memory"])
         for number in range(_GAMES):
             created, game = maker.make()
             with socket.create_connection(("127.0.0.1", server.port), timeout=30) as stream:
@@ -209,7 +208,6 @@ def measure_bytes() -> str:
             for name, figure in (("actions", len(steps)), ("events", found.game.last_seq)):
                 counts[name].append(figure)
             wire.setdefault("stream, an event", []).append(len(streamed) / streamed.count(b"event: "))
-        whole = (int(maker.client.info("memory")["used_memory"]) - before) / _GAMES
     sizes = [[name, f"{mean(figures):,.0f}"] for name, figures in sorted(wire.items())]
     names = sorted({name for counted in keys["finished"] for name in counted})
     stored = [
@@ -226,7 +224,6 @@ def measure_bytes() -> str:
             f"{_GAMES} games of paulista, random legal play: {played} a game.",
             table(["bytes on the wire", "mean"], sizes),
             table(["bytes in Redis, mean", *names, "all"], stored),
-            f"A finished game takes {whole:,.0f} bytes of Redis's used_memory.",
         ]
     )
 
