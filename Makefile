@@ -2,11 +2,16 @@
 
 PORT ?= 8000
 GAMES ?= 1
+A ?= hard
+B ?= medium
+SEATS ?= 2
+VARIANT ?= paulista
+MATCHES ?= 2000
 PYTHON ?= python3
 BIN := .venv/bin
 DEPLOY := .venv/deploy/bin
 
-.PHONY: run test test-web demo lint leaks scenarios chaos clients test-clients bench bench-growth bench-profile bench-footprint capacity lock clean
+.PHONY: run test test-web demo lint leaks scenarios chaos arena clients test-clients bench bench-growth bench-profile bench-footprint capacity lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
@@ -43,6 +48,9 @@ leaks: .venv/dev
 
 chaos: .venv/dev
 	$(BIN)/python -m tests.chaos $(NAME)
+
+arena: .venv/dev
+	$(BIN)/python -m tests.arena $(A) $(B) --seats $(SEATS) --variant $(VARIANT) --pairs $(MATCHES)
 
 clients: .venv/clients
 	$(BIN)/python -m tests.clients.generate

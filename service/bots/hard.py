@@ -2,8 +2,8 @@
 
 It deals the unseen cards again and again (`worlds`), weighs each deal by how well it fits what the others have done,
 and plays it out. A raise is worth what the score would be worth after each answer to it (`match_odds`), and the others
-are taken for players who judge their cards by the same tables as medium, and bluff now and then. Of two ways that are worth about
-the same each is taken sometimes: so it bluffs as often as it pays and cannot be read.
+are taken for players who judge their cards by the same tables as medium, and bluff now and then. Of two ways that are
+worth about the same each is taken sometimes: so it bluffs as often as it pays and cannot be read.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ WORLDS: Final = {2: 64, 4: 64, 6: 64}
 """How many deals it imagines, by the number of seats."""
 
 MARGIN = 0.0
+TRUST = 0.0
 INDIFFERENCE: Final = 0.008
 """Ways whose chances to win the match differ by less are taken nearly as often as one another."""
 
@@ -67,6 +68,17 @@ class Deals:
         """That our team wins the hand."""
         return float(sum(map(mul, self.weights, self.won))) / sum(self.weights)
 
+    def leaning(self, to: float) -> Deals:
+        """The same, reweighted so that the chance moves towards *to*."""
+        chance = self.chance()
+        if not 0 < chance < 1 or not TRUST:
+            return self
+        aim = chance + TRUST * (to - chance)
+        lost, won = (1 - aim) / (1 - chance), aim / chance
+        return Deals(
+            [w * (lost + o * (won - lost)) for w, o in zip(self.weights, self.won, strict=True)], self.won, self.theirs
+        )
+
     def weighed(self, share: Callable[[float], float]) -> Deals:
         """The same, each counting by how often the opponent would do with its cards what it did."""
         return Deals(list(map(mul, self.weights, map(share, self.theirs))), self.won, self.theirs)
@@ -83,7 +95,7 @@ class Hard(Player):
         assert pending is not None
         stakes = _Stakes(reading)
         (deals,) = _imagine(reading, rng, pending.seat, (None,))
-        deals = deals.weighed(_raise_share)
+        deals = deals.leaning(reading.chance()).weighed(_raise_share)
         ways: list[tuple[Action, float]] = [
             (Fold(), stakes.lose(reading.hand.value)),
             (Accept(), stakes.played(deals, pending.to)),
@@ -99,7 +111,7 @@ class Hard(Player):
         ways = _imagine(reading, rng, asked, range(len(reading.held)))
         chances = [deals.chance() for deals in ways]
         place = chances.index(max(chances))
-        card, deals = laid(reading, plays, place), ways[place]
+        card, deals = laid(reading, plays, place), ways[place].leaning(reading.chance())
         if raising is None or raising.to is None:
             return card
         stakes, value = _Stakes(reading), reading.hand.value

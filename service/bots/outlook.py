@@ -8,6 +8,7 @@ worth that goes on from there with the others? The first is reckoned, the second
 
 from __future__ import annotations
 
+from base64 import b85decode
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from itertools import combinations_with_replacement, product
@@ -134,6 +135,5 @@ class Outlook:
 @cache
 def outlook_for(size: int, seats: int) -> Outlook:
     """The one learnt for *seats* and a deck of *size* cards."""
-    return Outlook(
-        size, seats, {key: percent / 100 for key, percent in zip(keys(seats), TABLES[size, seats], strict=True)}
-    )
+    percents = b85decode(TABLES[size, seats])
+    return Outlook(size, seats, {key: percent / 100 for key, percent in zip(keys(seats), percents, strict=True)})

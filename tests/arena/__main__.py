@@ -13,6 +13,10 @@ from service.engine.rules import PRESETS
 from tests.arena.match import Tally, play_match
 from tests.arena.players import PLAYERS
 
+AT_ONCE = 10
+"""Pairs that a process plays before it tells."""
+Z95 = 1.96
+
 
 def play_pairs(job):
     a, b, seats, variant, pairs = job
@@ -29,37 +33,41 @@ def play_pairs(job):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("a")
-    parser.add_argument("b")
+    parser = argparse.ArgumentParser(prog="python -m tests.arena", description=__doc__)
+    parser.add_argument("a", choices=PLAYERS)
+    parser.add_argument("b", choices=PLAYERS)
     parser.add_argument("--seats", type=int, default=2)
-    parser.add_argument("--variant", default="paulista")
+    parser.add_argument("--variant", default="paulista", choices=PRESETS)
     parser.add_argument("--pairs", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0)
-    o = parser.parse_args()
-    size = 10
+    parser.add_argument("--first", type=int, default=0, help="number of the first pair: others are other deals")
+    asked = parser.parse_args()
+    last = asked.first + asked.pairs
     jobs = [
-        (o.a, o.b, o.seats, o.variant, range(at, min(at + size, o.first + o.pairs)))
-        for at in range(o.first, o.first + o.pairs, size)
+        (asked.a, asked.b, asked.seats, asked.variant, range(at, min(at + AT_ONCE, last)))
+        for at in range(asked.first, last, AT_ONCE)
     ]
     scores, tallies = [], (Tally(), Tally())
-    with multiprocessing.Pool(2) as pool:
+    with multiprocessing.Pool() as pool:
         for some, counted in pool.imap(play_pairs, jobs):
             scores += some
-            for all_, part in zip(tallies, counted, strict=True):
-                all_.add(part)
+            for whole, part in zip(tallies, counted, strict=True):
+                whole.add(part)
     mean = fmean(scores)
-    half = 1.96 * stdev(scores) / math.sqrt(len(scores))
+    half = Z95 * stdev(scores) / math.sqrt(len(scores))
     print(
-        f"{o.a} - {o.b}, {o.seats} seats, {o.variant}: {100 * mean:.1f} % [{100 * (mean - half):.1f}, {100 * (mean + half):.1f}] {len(scores)} pairs"
+        f"{asked.a} - {asked.b}, {asked.seats} seats, {asked.variant}: {mean:.1%} of the matches,"
+        f" 95 % interval {mean - half:.1%} to {mean + half:.1%}, {len(scores)} pairs,"
+        f" {tallies[0].hands / 2 / len(scores):.1f} hands a match"
     )
-    for name, t in zip((o.a, o.b), tallies, strict=True):
-        ms = sorted(t.decisions_ms)
+    for name, tally in zip((asked.a, asked.b), tallies, strict=True):
+        ms = sorted(tally.decisions_ms)
         print(
-            f"  {name:7} points/hand {t.points / t.hands:.2f}, raises/hand {t.raises / t.hands:.2f}, bluffs/raise {t.bluffs / max(1, t.raises):.2f}, "
-            f"folds/asked {t.folds / max(1, t.asked):.2f} ({t.asked / t.hands:.2f}/hand), ms mean {fmean(ms):.2f} p99 {ms[int(len(ms) * 0.99)]:.2f} max {ms[-1]:.1f}"
+            f"  {name:7} a hand: {tally.points / tally.hands:.2f} points, {tally.raises / tally.hands:.2f} raises;"
+            f" bluffs among them {tally.bluffs / max(1, tally.raises):.0%};"
+            f" folds when asked {tally.folds / max(1, tally.asked):.0%};"
+            f" ms a decision: {fmean(ms):.2f}, p99 {ms[int(len(ms) * 0.99)]:.2f}"
         )
-    print(f"  hands/match {tallies[0].hands / 2 / len(scores):.1f}")
 
 
-main()
+if __name__ == "__main__":
+    main()
