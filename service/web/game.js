@@ -139,9 +139,10 @@ export class Game {
     this.looking = true;
     try {
       while (this.unseen.at(-1)?.version > this.playback.truth.version) {
+        const { seq } = this.unseen.at(-1);
         const view = await getPatiently(`games/${this.id}`, this.token, this.stopped.signal);
         this.seen(view);
-        this.playback.tell(view, this.unseen.splice(0));
+        this.tell(view, seq);
       }
       this.playback.tell(this.playback.truth, this.unseen.splice(0));
     } catch (error) {
@@ -149,6 +150,12 @@ export class Game {
     } finally {
       this.looking = false;
     }
+  }
+
+  /** *view*, and the news that led to it; what came since waits for a later one. News up to *seq* wait no longer. */
+  tell(view, seq = 0) {
+    const later = this.unseen.findIndex((event) => event.version > view.version && event.seq > seq);
+    this.playback.tell(view, this.unseen.splice(0, later < 0 ? this.unseen.length : later));
   }
 
   /** A view that came without events, in which the game may have gone back. */
@@ -239,7 +246,9 @@ export class Game {
     const { follower } = this;
     const news = events[0]?.seq <= follower.lastSeq + 1 ? events.filter((event) => event.seq > follower.lastSeq) : [];
     follower.lastSeq = news.at(-1)?.seq ?? follower.lastSeq;
-    this.playback.tell(game, [...this.unseen.splice(0), ...news]);
+    this.unseen.push(...news);
+    this.tell(game);
+    this.look();
   }
 
   wasRefused(error) {

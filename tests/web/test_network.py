@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import APIResponse, Route, expect
 
-from tests.api.driver import Site
+from tests.api.driver import Site, Started
 from tests.table import table
 from tests.web.conftest import Seat
 from tests.web.person import Person
@@ -17,6 +17,9 @@ from tests.web.test_two import game_of, put, two
 ACTIONS = re.compile(r"/v1/games/\w+/actions$")
 STREAM = re.compile(r"/events/stream$")
 EVENTS = re.compile(r"/events\?")
+VIEW = re.compile(r"/v1/games/\w+$")
+STREAM_TOLD = """version => window.__heard.some(
+  ({ url, text }) => url.endsWith("/stream") && text.includes(`"version":${version},`))"""
 HANDS = "3C 2C 4C / KD JD 7D"
 
 
@@ -93,6 +96,27 @@ def test_news_of_an_offline_time_are_told_when_it_is_over(person: Seat, site: Si
     expect(bia.page.get_by_role("img", name="Ana: 3 de paus")).to_be_visible()
     bia.was_told("Ana jogou 3 de paus.")
     bia.says("Sua vez.")
+
+
+def test_what_happens_while_the_view_is_fetched_is_shown_too(person: Seat, site: Site) -> None:
+    """The view of one move comes when the stream has told of the next."""
+    ana, bia = two(person)
+    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    held: list[tuple[Route, APIResponse]] = []
+    bia.page.route(VIEW, lambda route: held.append((route, route.fetch())), times=1)
+    with bia.page.expect_response(VIEW):
+        ana.card("3 de paus").click()
+        ana.says("Vez de Bia.")
+        seen = game_of(site, ana).load().version
+        bia.page.wait_for_function(STREAM_TOLD, arg=seen)
+        Started(site, bia.game_id, {1: bia.kept["token"]}, "", None).act(1, {"type": "play", "card": "KD"})
+        bia.page.wait_for_function(STREAM_TOLD, arg=seen + 1)
+        [(route, response)] = held
+        assert response.json()["version"] == seen
+        route.fulfill(response=response)
+    expect(bia.page.get_by_role("listitem").filter(has_text="1ª rodada: deles")).to_have_count(1)
+    bia.says("Vez de Ana.")
+    expect(bia.hand).to_have_count(2)
 
 
 def test_a_lost_answer_is_asked_for_again(person: Seat, site: Site) -> None:
@@ -195,12 +219,13 @@ def test_a_reload_before_the_answer_finds_the_same_game(person: Seat) -> None:
 
     ana.page.route(re.compile("/v1/games$"), lose)
     ana.page.get_by_role("radio", name="2 · ").check()
+    expect(ana.page.get_by_label("Lugar 2: adversário").locator("option:checked")).to_have_text("robô médio")
     with ana.page.expect_event("requestfailed"):
         ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
     assert ana.page.evaluate("sessionStorage.length") == 1
     ana.page.unroute_all()
     ana.reload()
-    expect(ana.page.get_by_role("heading", name="Sala de espera")).to_be_visible()
+    expect(ana.hand).to_have_count(3)
     assert ana.game_id == made[0]["game"]["id"]
     assert ana.kept["hostToken"] == made[0]["host_token"]
     assert ana.page.evaluate("sessionStorage.length") == 0
