@@ -102,9 +102,7 @@ class Person:
                 field.select_option(label=value)
             else:
                 field.fill(value)
-        friends = self.page.get_by_role("button", name="Amigos em todos os lugares")
-        if friends.is_visible():
-            friends.click()
+        self.page.get_by_role("button", name="Amigos em todos os lugares").click()
         self.page.get_by_role("button", name="Pôr as cartas na mesa").click()
         expect(self.page.get_by_role("heading", name="Sala de espera")).to_be_visible()
 

@@ -17,7 +17,6 @@ from playwright.sync_api import expect
 from service.dealer import SeededDealer
 from service.engine.record import from_json, verify
 from tests.api.driver import Site, Started
-from tests.contract import SPEC
 from tests.demo import Client, check_face
 from tests.web.conftest import Seat
 from tests.web.others import Others
@@ -116,7 +115,6 @@ def test_a_person_and_three_others_to_the_end(person: Seat, url: str, site: Site
     check_the_end(ana, url)
 
 
-@pytest.mark.skipif("/v1/bots" not in SPEC["paths"], reason="this service has no bots yet")
 def test_a_person_and_three_bots_to_the_end(person: Seat, url: str, site: Site) -> None:
     ana = person(name="Ana")
     ana.open()
@@ -134,7 +132,6 @@ def test_a_person_and_three_bots_to_the_end(person: Seat, url: str, site: Site) 
     check_the_end(ana, url)
 
 
-@pytest.mark.skipif("/v1/bots" not in SPEC["paths"], reason="this service has no bots yet")
 def test_the_host_fills_a_seat_with_a_bot(person: Seat) -> None:
     ana = person(name="Ana")
     ana.create(2, "Truco mano a mano")
@@ -142,7 +139,6 @@ def test_the_host_fills_a_seat_with_a_bot(person: Seat) -> None:
     expect(ana.hand).to_have_count(3)
 
 
-@pytest.mark.skipif("/v1/bots" not in SPEC["paths"], reason="this service has no bots yet")
 def test_a_seat_is_taken_back_from_its_stand_in(person: Seat, url: str) -> None:
     order = {
         "variant": "mano-a-mano",

@@ -317,6 +317,7 @@ def test_a_service_with_api_keys_asks_for_one(person: Seat) -> None:
         ),
     )
     ana.open("#/new")
+    ana.page.get_by_role("button", name="Amigos em todos os lugares").click()
     ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
     ana.page.get_by_label("Chave da API").fill("the-key")
     ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()

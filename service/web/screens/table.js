@@ -3,6 +3,7 @@
 import { Card, nameOfCard, SuitMark } from "../cards.js";
 import { classes, Component, html } from "../html.js";
 import {
+  botName,
   callOf,
   cardName,
   nameOf,
@@ -274,7 +275,7 @@ function aboutSeat(view, seat) {
   const isMe = seat === view.viewer.seat;
   return [
     !isMe && team === view.viewer.team && words().partner,
-    kind === "bot" && (words().bots[name] ?? name),
+    kind === "bot" && botName(name),
     standIn && words().standIn,
     !isMe && kind === "human" && presence === "away" && words().away,
   ].filter(Boolean);
