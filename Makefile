@@ -20,7 +20,7 @@ test: .venv/dev
 	$(BIN)/python -m pytest -n 2
 
 test-web: .venv/web
-	$(BIN)/python -m pytest -n 2 tests/web
+	$(BIN)/python -m pytest -n 2 --dist worksteal tests/web
 
 demo: .venv/dev
 	$(BIN)/python -m tests.demo --games $(GAMES)
