@@ -5,7 +5,7 @@ GAMES ?= 1
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test demo lint leaks scenarios lock clean
+.PHONY: run test demo lint leaks scenarios chaos lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
@@ -28,6 +28,9 @@ scenarios: .venv/dev
 
 leaks: .venv/dev
 	$(BIN)/python -m tests.leaks.run
+
+chaos: .venv/dev
+	$(BIN)/python -m tests.chaos $(NAME)
 
 lock: .venv/dev
 	$(BIN)/uv pip compile -q --no-header --universal pyproject.toml -o requirements.txt

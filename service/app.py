@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
-import fakeredis
 import redis
-from flask import Flask
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from flask import Flask, Response, request
+from flask_cors import CORS
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.api import games as game_routes
 from service.api import health, problems
+from service.api.limits import RateLimits, Rates
 from service.dealer import Dealer, SeededDealer
 from service.games import Games
 from service.settings import Settings
 from service.store.base import GameStore
+from service.store.bell import Bell
+from service.store.connect import connect
 from service.store.redis import RedisGameStore, TimeToLive
+from service.sweeper import Sweeper
+from service.waiting import Waiting, WaitLimits
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What a worker process runs beside its requests."""
+
+    sweeper: Sweeper
+    waiting: Waiting
+
+    def start(self) -> None:
+        self.sweeper.start()
+
+    def drain(self) -> None:
+        """The process is going to stop: readiness fails, and nobody waits any more."""
+        self.waiting.drain()
 
 
 def create_app(
@@ -30,19 +49,28 @@ def create_app(
     dealer: Dealer | None = None,
     clock: Callable[[], int] | None = None,
 ) -> Flask:
-    """The WSGI application. *clock* gives milliseconds since 1970."""
+    """The WSGI application; its `Background`, not started, is `extensions["truco"]`.
+
+    *clock*, milliseconds since 1970, takes the place of Redis's own; not with a *store*, which has its clock.
+    """
+    client = _client(settings)
     games = Games(
-        store=open_store(settings) if store is None else store,
+        store=RedisGameStore(client, _ttl_seconds(settings), settings.events_kept, clock) if store is None else store,
         dealer=SeededDealer() if dealer is None else dealer,
-        clock=_wall_clock_ms if clock is None else clock,
     )
+    waiting = Waiting(
+        Bell(client), WaitLimits(settings.waits_per_seat, settings.waits_per_address, settings.waits_per_worker)
+    )
+    limits = RateLimits(Rates(settings.rate_create, settings.rate_join, settings.rate_read, settings.rate_act))
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
-    app.register_blueprint(game_routes.routes(games, settings.api_keys))
-    app.register_blueprint(health.routes(games))
+    app.register_blueprint(game_routes.routes(games, waiting, limits, settings.api_keys))
+    app.register_blueprint(health.routes(games, waiting))
     app.register_blueprint(health.docs())
     problems.register(app)
+    _open_doors(app, settings)
+    app.extensions["truco"] = Background(Sweeper(games), waiting)
     return app
 
 
@@ -52,26 +80,57 @@ def from_env() -> Flask:
     return create_app(Settings.from_env(os.environ))
 
 
-def open_store(settings: Settings) -> GameStore:
-    """The store that the settings name; without a URL an embedded one, whose games end with the process."""
+def _client(settings: Settings) -> redis.Redis:
     if settings.redis_url is None:
         _log.warning("REDIS_URL is not set: games are kept in this process and end with it")
-        client: redis.Redis = fakeredis.FakeRedis()
-    else:
-        client = redis.Redis.from_url(
-            settings.redis_url,
-            socket_connect_timeout=1,
-            socket_timeout=1,
-            retry=Retry(NoBackoff(), 0),
-            health_check_interval=30,
-        )
-    ttl_seconds = TimeToLive(
+    return connect(settings.redis_url)
+
+
+def _ttl_seconds(settings: Settings) -> TimeToLive:
+    return TimeToLive(
         lobby=settings.lobby_ttl_seconds,
         playing=settings.game_ttl_seconds,
         finished=settings.finished_ttl_seconds,
     )
-    return RedisGameStore(client, ttl_seconds, settings.events_kept)
 
 
-def _wall_clock_ms() -> int:
-    return time.time_ns() // 1_000_000
+def _open_doors(app: Flask, settings: Settings) -> None:
+    """Who may come from where: trusted proxies, browsers of other origins, and what pages may load."""
+    if settings.trusted_proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=settings.trusted_proxies)  # type: ignore[method-assign]
+
+    @app.after_request
+    def _(response: Response) -> Response:
+        is_preflight = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+        if is_preflight and response.status_code == 200:
+            response.status_code = 204
+            del response.headers["Content-Type"]
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        if response.mimetype == "text/html":
+            response.headers["Content-Security-Policy"] = _PAGE_POLICY
+            response.headers["X-Frame-Options"] = "DENY"
+            response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+
+    CORS(
+        app,
+        resources={r"/(v1/.*|openapi\.yaml)": {"origins": list(settings.cors_origins)}},
+        allow_headers=[
+            "Authorization",
+            "Content-Type",
+            "Idempotency-Key",
+            "If-None-Match",
+            "Last-Event-ID",
+            "X-API-Key",
+        ],
+        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After"],
+        max_age=86_400,
+        send_wildcard=True,
+    )
+
+
+_PAGE_POLICY = (
+    "default-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; "
+    "style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+)
+"""The reference page has its configuration inline."""

@@ -6,7 +6,6 @@ seed must get the same packs, in any language, so it never changes.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 from collections.abc import Iterator
@@ -52,11 +51,6 @@ class SeededDealer:
             other = _draw(stream, last + 1)
             pack[last], pack[other] = pack[other], pack[last]
         return tuple(pack)
-
-
-def commitment(seed: bytes) -> str:
-    """What is published before the first deal: lower-case hex SHA-256 of the seed."""
-    return hashlib.sha256(seed).hexdigest()
 
 
 def _stream(seed: bytes, label: str) -> Iterator[int]:

@@ -17,9 +17,9 @@ from flask.testing import FlaskClient
 
 from service.app import create_app
 from service.engine.state import GameState, Seat
-from service.settings import Settings
 from service.store.base import Chair, Game
 from service.store.redis import RedisGameStore, TimeToLive
+from tests.api.driver import UNLIMITED
 from tests.contract import ContractClient
 from tests.scenario_runner import Facts, Member
 
@@ -67,7 +67,7 @@ class HttpDriver:
         return RedisGameStore(self.redis, _TTL, events_kept=1000)
 
     def _client(self) -> FlaskClient:
-        app = create_app(Settings(), store=self.store())
+        app = create_app(UNLIMITED, store=self.store())
         app.test_client_class = ContractClient
         return app.test_client()
 

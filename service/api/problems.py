@@ -13,8 +13,9 @@ from werkzeug.exceptions import HTTPException
 
 from service.api.present import Json, present_view
 from service.engine.actions import IllegalActionError, MalformedActionError
-from service.games import GameView, MemberProblem, RefusedError
+from service.refusals import MemberProblem, RefusedError
 from service.store.base import StoreUnavailableError
+from service.views import GameView
 
 _log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class Kind:
 KINDS: Final = {
     "malformed_json": Kind(400, "The body is not JSON"),
     "invalid_parameter": Kind(400, "A query parameter is wrong"),
+    "invalid_header": Kind(400, "A header is wrong"),
     "missing_token": Kind(401, "A token is needed"),
     "invalid_token": Kind(401, "The token is wrong"),
     "wrong_seat": Kind(403, "The token is of another seat"),
@@ -58,13 +60,17 @@ KINDS: Final = {
     "game_not_finished": Kind(409, "The game is not over"),
     "game_full": Kind(409, "Every seat is taken"),
     "seat_taken": Kind(409, "The seat is taken"),
+    "request_in_progress": Kind(409, "The same request is being carried out"),
     "length_required": Kind(411, "A Content-Length is needed"),
     "body_too_large": Kind(413, "The body is too large"),
     "unsupported_media_type": Kind(415, "The body must be application/json"),
     "validation_failed": Kind(422, "The request can never be right"),
     "unplayable_rules": Kind(422, "No game can be played by these rules"),
+    "idempotency_key_reused": Kind(422, "The key was used for another request"),
+    "rate_limited": Kind(429, "Too many requests"),
     "internal": Kind(500, "Something broke on our side"),
     "storage_unavailable": Kind(503, "The storage does not answer"),
+    "draining": Kind(503, "This process is shutting down"),
 }
 
 _CODE_OF_STATUS: Final = {
@@ -79,11 +85,18 @@ _CODE_OF_STATUS: Final = {
 class ProblemError(Exception):
     """A request refused by the HTTP layer itself."""
 
-    def __init__(self, code: str, detail: str, problems: tuple[MemberProblem, ...] = ()) -> None:
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        problems: tuple[MemberProblem, ...] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(f"{code}: {detail}")
         self.code = code
         self.detail = detail
         self.problems = problems
+        self.headers = headers
 
 
 def problem(
@@ -119,7 +132,7 @@ def register(app: Flask) -> None:
 
     @app.errorhandler(ProblemError)
     def _(error: ProblemError) -> Response:
-        return problem(error.code, error.detail, error.problems)
+        return problem(error.code, error.detail, error.problems, headers=error.headers)
 
     @app.errorhandler(RefusedError)
     def _(error: RefusedError) -> Response:

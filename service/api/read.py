@@ -31,11 +31,18 @@ from service.engine.rules import (
     Plain,
 )
 from service.engine.state import DealFrom, DealStyle
-from service.games import JOIN_CODE_LENGTH, MemberProblem, NewGame
+from service.games import NewGame
+from service.refusals import MemberProblem
 from service.store.base import ListPosition, Status
+from service.tokens import JOIN_CODE_LENGTH, Retry
 
 MOST_BODY_BYTES: Final = 8_192
 DEEPEST: Final = 32
+LONGEST_KEY: Final = 64
+SHORTEST_SECRET_KEY: Final = 22
+LONGEST_WAIT_SECONDS: Final = 25
+SHORTEST_TURN_SECONDS: Final = 5
+LONGEST_TURN_SECONDS: Final = 3_600
 MOST_METADATA_BYTES: Final = 1_024
 LONGEST_METADATA_KEY: Final = 40
 LONGEST_NAME: Final = 24
@@ -50,7 +57,6 @@ Members = dict[str, Value]
 
 def body() -> Value:
     """The request's JSON. Raises `ProblemError`: 411, 413, 415, 400 `malformed_json`."""
-    _refuse_idempotency_key()
     length = request.content_length
     if length is None or "Transfer-Encoding" in request.headers:
         raise ProblemError("length_required", "send the body with a Content-Length, not in chunks")
@@ -63,15 +69,33 @@ def body() -> Value:
 def no_body() -> None:
     """For an operation without a body: nothing, or `{}`."""
     if request.content_length is None and "Transfer-Encoding" not in request.headers:
-        return _refuse_idempotency_key()
+        return
     if request.content_length != 0:
-        _load(_Nothing(), body())
-    return _refuse_idempotency_key()
+        _load(_NOTHING, body())
 
 
-def _refuse_idempotency_key() -> None:
-    if "Idempotency-Key" in request.headers:
-        raise ProblemError("validation_failed", "this version of the API has no Idempotency-Key")
+def body_hash() -> bytes:
+    """Of the request's JSON, whatever the order of its members and its white space. After the body was read."""
+    value: Value = msgspec.json.decode(request.get_data() or b"{}")
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).digest()
+
+
+def retry(caller: str | None, gives_token: bool = False) -> Retry | None:
+    """The Idempotency-Key, if one is sent; *caller* is the token or API key that the request came with.
+
+    A key that a token hangs on (*gives_token*) must be long enough not to be guessed. Raises `ProblemError`: 400
+    `invalid_header`.
+    """
+    key = request.headers.get("Idempotency-Key")
+    if key is None:
+        return None
+    shortest = SHORTEST_SECRET_KEY if gives_token else 1
+    if not re.fullmatch(rf"[\x21-\x7e]{{{shortest},{LONGEST_KEY}}}", key):
+        raise ProblemError(
+            "invalid_header",
+            f"Idempotency-Key must be {shortest} to {LONGEST_KEY} visible ASCII characters, such as a UUID",
+        )
+    return Retry(key, f"{request.method} {request.path} {caller or ''}")
 
 
 def _refuse_other_media() -> None:
@@ -293,6 +317,8 @@ class _NewGame(_Strict):
         validate=Length(max=max(SEATS), error=f"too_long: at most {max(SEATS)}"),
     )
     visibility = _Text(validate=_one_of(("private", "public")))
+    turn_seconds = _Number(validate=_between(SHORTEST_TURN_SECONDS, LONGEST_TURN_SECONDS), allow_none=True)
+    on_timeout = _Text(validate=_one_of(("play",)))
     metadata = _Metadata()
 
 
@@ -362,6 +388,7 @@ def new_game() -> NewGame:
         seats=cast("int | None", order.get("seats")),
         players=tuple(None if player is None else player["name"] for player in players),
         is_public=order.get("visibility") == "public",
+        turn_seconds=cast("int | None", order.get("turn_seconds")),
         metadata=cast("Mapping[str, str]", order.get("metadata", {})),
     )
 
@@ -406,11 +433,24 @@ def action() -> tuple[Action, int]:
 # ---- the query and the path ----
 
 
-def refuse_unsupported_query() -> None:
-    """What a later version of the API brings is refused, not ignored."""
-    for name in ("wait", "after_version"):
-        if name in request.args:
-            raise ProblemError("validation_failed", f"this version of the API has no {name}")
+def wait_seconds() -> int:
+    """How long the answer may be held back; more than the longest wait counts as that. Raises `ProblemError`: 400."""
+    return min(number("wait", 0, 0, GREATEST_VERSION), LONGEST_WAIT_SECONDS)
+
+
+def after_version() -> int | None:
+    """The version that the client has; None if it does not say. Raises `ProblemError`: 400."""
+    return None if "after_version" not in request.args else number("after_version", 0, 0, GREATEST_VERSION)
+
+
+def last_event_id() -> int | None:
+    """Where a stream goes on. Raises `ProblemError`: 400 `invalid_header`."""
+    text = request.headers.get("Last-Event-ID")
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,16}", text):
+        raise ProblemError("invalid_header", "Last-Event-ID must be the id of a message of the stream")
+    return int(text)
 
 
 def number(name: str, default: int, low: int, high: int) -> int:

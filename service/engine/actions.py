@@ -452,14 +452,29 @@ class Resign(Action):
         """Nothing stands against it while the game runs."""
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
-        team = team_of(seat)
-        closed = flow.close_hand(state, HandReason.RESIGNED)
-        won = flow.win_game(closed, other_team(team), GameReason.RESIGNED)
-        return Transition(won.state, (Resigned(seat=seat, team=team), *won.events))
+        won = _give_up(state, seat, HandReason.RESIGNED, GameReason.RESIGNED)
+        return Transition(won.state, (Resigned(seat=seat, team=team_of(seat)), *won.events))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abandon(Resign):
+    """What the service does for a seat that has let its time run out too often: its team loses the game."""
+
+    type = "abandon"
+
+    def apply(self, state: GameState, seat: Seat) -> Transition:
+        return _give_up(state, seat, HandReason.ABANDONED, GameReason.ABANDONED)
+
+
+def _give_up(state: GameState, seat: Seat, of_hand: HandReason, of_game: GameReason) -> Transition:
+    return flow.win_game(flow.close_hand(state, of_hand), other_team(team_of(seat)), of_game)
 
 
 ACTIONS: Final = {cls.type: cls for cls in (Play, Raise, Accept, Fold, Show, Cut, Deal, Resign)}
-"""Every kind of action by its type."""
+"""Every kind of action that a seat can take, by its type."""
+
+LOGGED_ACTIONS: Final = {**ACTIONS, Abandon.type: Abandon}
+"""And the one that only the service takes for it."""
 
 HIGHEST_SLOT: Final = HAND_SIZE - 1
 

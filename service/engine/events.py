@@ -176,6 +176,14 @@ class PenaltyTaken(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimedOut(Event):
+    """The seat's time was up; `acted`: the type of what the service did for it."""
+
+    type = "timed_out"
+    acted: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resigned(Event):
     type = "resigned"
     team: Team
@@ -186,6 +194,12 @@ class GameWon(Event):
     type = "game_won"
     team: Team
     reason: GameReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RematchCreated(Event):
+    type = "rematch_created"
+    id: str
 
 
 EVENTS: Final = {
@@ -207,8 +221,10 @@ EVENTS: Final = {
         HandWon,
         HandTied,
         PenaltyTaken,
+        TimedOut,
         Resigned,
         GameWon,
+        RematchCreated,
     )
 }
 """Every kind of event by its type."""

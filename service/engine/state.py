@@ -47,12 +47,14 @@ class HandReason(StrEnum):
     PENALTY = "penalty"
     SHOWN = "shown"
     RESIGNED = "resigned"
+    ABANDONED = "abandoned"
 
 
 class GameReason(StrEnum):
     TARGET = "target"
     PENALTY = "penalty"
     RESIGNED = "resigned"
+    ABANDONED = "abandoned"
 
 
 class DealFrom(StrEnum):

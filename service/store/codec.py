@@ -1,13 +1,15 @@
 """Stored bytes: a game's state as `<format> <version> <nonce> <msgpack>`, its events as JSON.
 
 The head is ASCII, so that the commit script, and a person at a Redis prompt, can read format and version. The body is
-positional, to stay small. The structs below are format 1: a change of their shape is a new format number with structs
-of its own; keep the reader of every old one, and put states of it into tests/store/states/.
+positional, to stay small. A change of the structs below is a new format number. A field that is appended with a default
+can be read from older states as they are; any other change needs a reader of its own for each older format. States of
+every format that ever was are kept in tests/store/states/.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Final
 
 import msgspec
@@ -32,9 +34,9 @@ from service.engine.state import (
     Table,
     Trick,
 )
-from service.store.base import Chair, Game, LoggedEvent, UnknownFormatError
+from service.store.base import Chair, Game, LoggedEvent, RetryRecord, UnknownFormatError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 _CARDS: Final = tuple(ALL_CARDS.values())
 _NUMBERS: Final = {card: number for number, card in enumerate(_CARDS)}
@@ -48,8 +50,14 @@ _HAND_REASONS: Final = (
     HandReason.PENALTY,
     HandReason.SHOWN,
     HandReason.RESIGNED,
+    HandReason.ABANDONED,
 )
-_GAME_REASONS: Final = (GameReason.TARGET, GameReason.PENALTY, GameReason.RESIGNED)
+_GAME_REASONS: Final = (
+    GameReason.TARGET,
+    GameReason.PENALTY,
+    GameReason.RESIGNED,
+    GameReason.ABANDONED,
+)
 """Stored as places in these: only append."""
 
 _RULE_FIELDS: Final = (
@@ -133,6 +141,13 @@ class _Game(Struct, frozen=True, array_like=True):
     host_hash: bytes
     join_code: str | None
     state: _State | None
+    # from format 2 on
+    first_dealer: int | None = None
+    rematch_id: str | None = None
+    turn_seconds: int | None = None
+    deadline_ms: int | None = None
+    timeouts: list[int] = []
+    owner_hashes: list[bytes | None] = []
 
 
 class _Event(Struct, frozen=True, array_like=True):
@@ -144,8 +159,17 @@ class _Event(Struct, frozen=True, array_like=True):
     data: dict[str, str | int | bool | list[str | int] | None]
 
 
+class _Retry(Struct, frozen=True, array_like=True):
+    body_hash: bytes
+    nonce: bytes
+    seats: tuple[int, ...]
+    first_seq: int
+    last_seq: int
+
+
 _pack = msgspec.msgpack.Encoder().encode
 _unpack = msgspec.msgpack.Decoder(_Game).decode
+_unpack_retry = msgspec.msgpack.Decoder(_Retry).decode
 _unpack_event = msgspec.json.Decoder(_Event).decode
 _unpack_metadata = msgspec.json.Decoder(dict[str, str]).decode
 
@@ -153,6 +177,7 @@ _unpack_metadata = msgspec.json.Decoder(dict[str, str]).decode
 def encode(game: Game, nonce: bytes) -> bytes:
     """The bytes of *game* without its metadata. *nonce*, ASCII without spaces, tells this commit from any other."""
     rules = to_plain(game.rules)
+    owners = [chair.owner_hash for chair in game.chairs]
     packed = _Game(
         created_at_ms=game.created_at_ms,
         variant=game.variant,
@@ -164,6 +189,12 @@ def encode(game: Game, nonce: bytes) -> bytes:
         host_hash=game.host_hash,
         join_code=game.join_code,
         state=None if game.state is None else _state_to_struct(game.state),
+        first_dealer=game.first_dealer,
+        rematch_id=game.rematch_id,
+        turn_seconds=game.turn_seconds,
+        deadline_ms=game.deadline_ms,
+        timeouts=list(game.timeouts),
+        owner_hashes=owners if any(owners) else [],
     )
     return b"%d %d %b %b" % (FORMAT, game.version, nonce, _pack(packed))
 
@@ -178,7 +209,7 @@ def decode(game_id: str, stored: bytes, metadata: bytes | None) -> Game:
         raise UnknownFormatError(f"game {game_id} is stored as {stored.split(b' ')[0][:8]!r}") from error
 
 
-def _read_1(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> Game:
+def _read(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> Game:
     packed = _unpack(body)
     rules = from_plain(dict(zip(_RULE_FIELDS, packed.rules, strict=True)))
     return Game(
@@ -188,21 +219,38 @@ def _read_1(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -
         variant=packed.variant,
         rules=rules,
         is_public=packed.is_public,
-        chairs=tuple(Chair(name, token_hash) for name, token_hash in packed.chairs),
+        chairs=tuple(
+            Chair(name, token_hash, owner_hash)
+            for (name, token_hash), owner_hash in zip_longest(packed.chairs, packed.owner_hashes)
+        ),
         last_seq=packed.last_seq,
         state=None if packed.state is None else _state_from_struct(rules, packed.state),
         metadata=metadata,
         seed=packed.seed,
         host_hash=packed.host_hash,
         join_code=packed.join_code,
+        first_dealer=packed.first_dealer,
+        rematch_id=packed.rematch_id,
+        turn_seconds=packed.turn_seconds,
+        deadline_ms=packed.deadline_ms,
+        timeouts=tuple(packed.timeouts),
     )
 
 
-_READERS: Final[dict[int, Callable[[str, int, bytes, dict[str, str]], Game]]] = {1: _read_1}
+_READERS: Final[dict[int, Callable[[str, int, bytes, dict[str, str]], Game]]] = {1: _read, 2: _read}
 
 
 def encode_metadata(game: Game) -> bytes:
     return msgspec.json.encode(game.metadata)
+
+
+def encode_retry(record: RetryRecord) -> bytes:
+    return _pack(_Retry(record.body_hash, record.nonce, record.seats, record.first_seq, record.last_seq))
+
+
+def decode_retry(stored: bytes) -> RetryRecord:
+    record = _unpack_retry(stored)
+    return RetryRecord(record.body_hash, record.nonce, record.seats, record.first_seq, record.last_seq)
 
 
 def encode_event(event: LoggedEvent) -> bytes:

@@ -7,7 +7,8 @@ lists of public games by status: written before the commit that makes them true,
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
@@ -15,22 +16,35 @@ from typing import Final, cast
 
 import redis
 from redis.commands.core import Script
+from redis.exceptions import RedisClusterException
 
+from service.engine.state import Seat
 from service.store import codec
 from service.store.base import (
+    PRESENT_SECONDS,
     EventPage,
     Game,
     GamePage,
     ListPosition,
+    Loaded,
     LoggedEvent,
+    RetryRecord,
     Status,
     StoreUnavailableError,
     UnknownFormatError,
     VersionConflictError,
 )
+from service.store.connect import OPERATIONS_AT_ONCE
 
+CLIENT_ERRORS: Final = (redis.RedisError, RedisClusterException)
+"""All that the client raises; what it says of a whole cluster is no `RedisError`."""
+_PLACE_TRIES: Final = 30
+_PLACE_TRY_SECONDS: Final = 0.3
 _NONCE_BYTES: Final = 6
 _CANDIDATES_AT_ONCE: Final = 100
+_RETRY_SECONDS: Final = 86_400
+_LEASE_MS: Final = 1_000
+_DEADLINES_KEY: Final = "truco:deadlines"
 _LISTED_AT_MOST: Final = 10_000
 """The newest games of a status that can be listed; older ones are played on, but not found."""
 
@@ -54,20 +68,40 @@ class TimeToLive:
 class RedisGameStore:
     """The `GameStore` on a Redis client that returns bytes."""
 
-    def __init__(self, client: redis.Redis, ttl_seconds: TimeToLive, events_kept: int) -> None:
+    def __init__(
+        self,
+        client: redis.Redis,
+        ttl_seconds: TimeToLive,
+        events_kept: int,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
+        """*clock*, milliseconds since 1970, in place of Redis's own time: for tests."""
         self._client = client
+        self._places = threading.BoundedSemaphore(OPERATIONS_AT_ONCE)
+        self._has_failed = False
+        self._clock = clock
         self._ttl_seconds = ttl_seconds
         self._events_kept = events_kept
+        self._load = _script(client, "load.lua")
         self._commit = _script(client, "commit.lua")
         self._delete = _script(client, "delete.lua")
+        self._claim = _script(client, "claim.lua")
+        self._present = _script(client, "present.lua")
 
-    def load(self, game_id: str) -> Game | None:
-        with _unavailable_on_failure():
-            state, metadata = cast(
-                "list[bytes | None]",
-                self._client.mget(_state_key(game_id), _metadata_key(game_id)),
-            )
-        return None if state is None else codec.decode(game_id, state, metadata)
+    def load(self, game_id: str, retry_name: str | None = None) -> Loaded | None:
+        keys = [_state_key(game_id), _metadata_key(game_id), _presence_key(game_id)]
+        if retry_name is not None:
+            keys.append(_retry_key(game_id, retry_name))
+        with self._unavailable_on_failure():
+            state, metadata, present, retry, now_ms = cast("_Found", self._load(keys=keys))
+        if state is None:
+            return None
+        return Loaded(
+            game=codec.decode(game_id, state, metadata),
+            now_ms=self._time(int(now_ms)),
+            present=frozenset(map(int, present)),
+            retry=None if retry is None else codec.decode_retry(retry),
+        )
 
     def commit(
         self,
@@ -75,7 +109,11 @@ class RedisGameStore:
         previous: Game | None,
         events: Sequence[LoggedEvent],
         action: str | None = None,
+        retry: tuple[str, RetryRecord] | None = None,
     ) -> None:
+        keys = _keys(game.id)
+        if retry is not None:
+            keys.append(_retry_key(game.id, retry[0]))
         arguments: list[str | bytes | int] = [
             0 if previous is None else previous.version,
             codec.encode(game, secrets.token_urlsafe(_NONCE_BYTES).encode("ascii")),
@@ -84,14 +122,19 @@ class RedisGameStore:
             channel(game.id),
             action or "",
             codec.encode_metadata(game) if previous is None and game.metadata else "",
+            "" if retry is None else codec.encode_retry(retry[1]),
+            _RETRY_SECONDS,
             game.last_seq - len(events) + 1,
             *map(codec.encode_event, events),
         ]
         moves_to_a_list = game.is_public and (previous is None or previous.status is not game.status)
-        with _unavailable_on_failure():
+        with self._unavailable_on_failure():
             if moves_to_a_list:
                 self._list(game)
-            stands = self._commit(keys=_keys(game.id), args=arguments)
+            if game.deadline_ms is not None:
+                # never later than a deadline that still stands if this commit comes to nothing
+                self._client.zadd(_DEADLINES_KEY, {game.id: game.deadline_ms}, lt=True)
+            stands = self._commit(keys=keys, args=arguments)
             if moves_to_a_list and stands:
                 self._list(game)  # again: a reader drops a hint that is not true yet
         if not stands:
@@ -103,14 +146,14 @@ class RedisGameStore:
         self._client.zremrangebyrank(key, 0, -_LISTED_AT_MOST - 1)
 
     def delete(self, game: Game) -> None:
-        with _unavailable_on_failure():
-            gone = self._delete(keys=_keys(game.id), args=[game.version])
+        with self._unavailable_on_failure():
+            gone = self._delete(keys=[*_keys(game.id), _presence_key(game.id)], args=[game.version])
         if not gone:
             raise VersionConflictError(f"game {game.id} has moved on")
 
     def events(self, game_id: str, after: int, limit: int) -> EventPage:
         key = _events_key(game_id)
-        with _unavailable_on_failure():
+        with self._unavailable_on_failure():
             pipeline = self._client.pipeline(transaction=False)
             pipeline.xrange(key, count=1)
             pipeline.xrange(key, min=f"({after}-0", count=limit)
@@ -121,13 +164,13 @@ class RedisGameStore:
         )
 
     def actions(self, game_id: str) -> tuple[str, ...]:
-        with _unavailable_on_failure():
+        with self._unavailable_on_failure():
             tokens = cast("list[bytes]", self._client.lrange(_actions_key(game_id), 0, -1))
         return tuple(token.decode("ascii") for token in tokens)
 
     def list_public(self, status: Status, variant: str | None, limit: int, position: ListPosition | None) -> GamePage:
         games: list[Game] = []
-        with _unavailable_on_failure():
+        with self._unavailable_on_failure():
             for entry, game in self._candidates(status, position):
                 if game is None or variant not in (None, game.variant):
                     continue
@@ -185,11 +228,73 @@ class RedisGameStore:
         )
         return [ListPosition(int(score), member.decode("ascii")) for member, score in found]
 
+    def reserve_id(self, retry_name: str, game_id: str) -> str:
+        with self._unavailable_on_failure():
+            reserved = self._client.set(f"truco:retry:{retry_name}", game_id, nx=True, get=True, ex=_RETRY_SECONDS)
+        return game_id if reserved is None else cast("bytes", reserved).decode("ascii")
+
+    def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
+        with self._unavailable_on_failure():
+            stored = cast("bytes | None", self._client.get(_retry_key(game_id, retry_name)))
+        return None if stored is None else codec.decode_retry(stored)
+
+    def now_ms(self) -> int:
+        with self._unavailable_on_failure():
+            seconds, microseconds = self._client.time()
+        return self._time(seconds * 1000 + microseconds // 1000)
+
+    def _time(self, redis_ms: int) -> int:
+        return redis_ms if self._clock is None else self._clock()
+
+    def mark_present(self, game_id: str, seat: Seat) -> None:
+        with self._unavailable_on_failure():
+            self._present(keys=[_presence_key(game_id)], args=[seat, PRESENT_SECONDS])
+
+    def claim_overdue(self, limit: int) -> tuple[str, ...]:
+        with self._unavailable_on_failure():
+            due = cast("list[bytes]", self._claim(keys=[_DEADLINES_KEY], args=[_LEASE_MS, limit]))
+        return tuple(game_id.decode("ascii") for game_id in due)
+
+    def set_deadline(self, game_id: str, deadline_ms: int | None) -> None:
+        with self._unavailable_on_failure():
+            if deadline_ms is None:
+                self._client.zrem(_DEADLINES_KEY, game_id)
+            else:
+                self._client.zadd(_DEADLINES_KEY, {game_id: deadline_ms})
+
     def ping(self) -> None:
-        with _unavailable_on_failure():
+        with self._unavailable_on_failure():
             self._client.ping()
 
+    @contextmanager
+    def _unavailable_on_failure(self) -> Iterator[None]:
+        self._take_place()
+        try:
+            yield
+            self._has_failed = False
+        except CLIENT_ERRORS as error:
+            self._has_failed = True
+            if isinstance(error, redis.ReadOnlyError):
+                # the master has changed; new connections may find the new one
+                self._client.connection_pool.disconnect(inuse_connections=False)
+            raise StoreUnavailableError(str(error)) from error
+        finally:
+            self._places.release()
 
+    def _take_place(self) -> None:
+        """Among the operations that run at once; more would ask for more connections than there are.
+
+        Many waiters that are woken together queue for a while, but nobody queues for a server that does not answer.
+        """
+        for _ in range(_PLACE_TRIES):
+            if self._places.acquire(timeout=_PLACE_TRY_SECONDS):
+                return
+            if self._has_failed:
+                break
+        raise StoreUnavailableError(f"{OPERATIONS_AT_ONCE} others wait for an answer")
+
+
+_Found = tuple[bytes | None, bytes | None, list[bytes], bytes | None, bytes]
 _Entry = tuple[bytes, dict[bytes, bytes]]
 
 
@@ -229,17 +334,17 @@ def _metadata_key(game_id: str) -> str:
     return f"truco:{{{game_id}}}:metadata"
 
 
+def _presence_key(game_id: str) -> str:
+    return f"truco:{{{game_id}}}:presence"
+
+
+def _retry_key(game_id: str, retry_name: str) -> str:
+    return f"truco:{{{game_id}}}:retry:{retry_name}"
+
+
 def _list_key(status: Status) -> str:
     return f"truco:games:{status}"
 
 
 def _script(client: redis.Redis, name: str) -> Script:
     return client.register_script(resources.files(__package__).joinpath(name).read_text("utf-8"))
-
-
-@contextmanager
-def _unavailable_on_failure() -> Iterator[None]:
-    try:
-        yield
-    except redis.RedisError as error:
-        raise StoreUnavailableError(str(error)) from error

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from threading import Barrier, Lock
 from typing import Any
 
 import redis
+import requests
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from service.app import Background
+from service.engine.rules import PRESETS
 from service.engine.state import GameState
-from service.store.base import Game
+from service.settings import Settings
+from service.store.base import Game, Loaded, RetryRecord
 from service.store.redis import RedisGameStore
 from tests.table import PlayedTable
 
 Body = dict[str, Any]
+Request = Callable[[], TestResponse]
+PATIENCE_SECONDS = 10
 NAMES = ("Ana", "Bia", "Caio", "Davi", "Eva", "Fábio")
+UNLIMITED = Settings(rate_create="", rate_join="", rate_read="", rate_act="")
 
 
 class Clock:
@@ -57,10 +66,67 @@ def bearer(token: str | None) -> dict[str, str]:
     return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
+def at_once(*requests: Request) -> list[TestResponse]:
+    """The answers to *requests*, sent at the same time."""
+    barrier = Barrier(len(requests), timeout=PATIENCE_SECONDS)
+
+    def send(request: Request) -> TestResponse:
+        barrier.wait()
+        return request()
+
+    with ThreadPoolExecutor(len(requests)) as pool:
+        return list(pool.map(send, requests))
+
+
+class MeetingStore(RedisGameStore):
+    """Its next reads of a game wait for each other, so that all see the same before any of them commits."""
+
+    _expected = 0
+
+    @classmethod
+    def of(cls, site: Site) -> MeetingStore:
+        """The store of *site*, which is one from now on."""
+        store = site.store
+        store.__class__ = cls
+        assert isinstance(store, cls)
+        store.expect(0)
+        return store
+
+    def expect(self, reads: int) -> None:
+        self._lock, self._expected = Lock(), reads
+        self._barrier = Barrier(max(reads, 1), timeout=PATIENCE_SECONDS)
+
+    def load(self, game_id: str, retry_name: str | None = None) -> Loaded | None:
+        found = super().load(game_id, retry_name)
+        self._meet()
+        return found
+
+    def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
+        record = super().retry_record(game_id, retry_name)
+        self._meet()
+        return record
+
+    def _meet(self) -> None:
+        with self._lock:
+            is_expected = self._expected > 0
+            self._expected -= is_expected
+        if is_expected:
+            self._barrier.wait()
+
+
 @dataclass
 class Site:
     app: Flask
-    store: RedisGameStore | None = None
+
+    @property
+    def background(self) -> Background:
+        background: Background = self.app.extensions["truco"]
+        return background
+
+    @property
+    def store(self) -> RedisGameStore:
+        store: RedisGameStore = self.background.sweeper._games._store  # an embedded one has no other door
+        return store
 
     def send(
         self, method: str, path: str, body: object = None, token: str | None = None, **kwargs: Any
@@ -77,7 +143,7 @@ class Site:
 
     def create(self, variant: str = "mano-a-mano", players: int | None = None, **order: Any) -> Started:
         """A game of *players* named people (all seats if None)."""
-        seats = order.get("seats") or self.default_seats(variant)
+        seats = order.get("seats") or PRESETS[variant].rules.seats
         named = NAMES[: seats if players is None else players]
         order = {"variant": variant, "players": [{"name": name} for name in named], **order}
         response = self.send("POST", "/v1/games", order)
@@ -85,10 +151,6 @@ class Site:
         created = body_of(response)
         tokens = {seat["seat"]: seat["token"] for seat in created["seats"]}
         return Started(self, created["game"]["id"], tokens, created["host_token"], created["join_code"])
-
-    def default_seats(self, variant: str) -> int:
-        seats: int = body_of(self.send("GET", f"/v1/variants/{variant}"))["seats"]["default"]
-        return seats
 
     def seated(self, played: PlayedTable, **order: Any) -> Started:
         """A public game in which *played* lies on the table, its hands and score included."""
@@ -99,8 +161,7 @@ class Site:
 
     @property
     def redis(self) -> redis.Redis:
-        assert self.store is not None
-        return self.store._client  # an embedded server has no other door
+        return self.store._client
 
     def stored(self) -> Mapping[bytes, object]:
         """Everything in the store, by key."""
@@ -145,11 +206,11 @@ class Started:
         """A request to what lies *below* the game: "/actions"."""
         return self.site.send(method, self.path + below, body, token, **kwargs)
 
-    def post(self, seat: int, action: Body) -> TestResponse:
+    def post(self, seat: int, action: Body, **kwargs: Any) -> TestResponse:
         """*action* of *seat*, at the present version unless it names one."""
         if "expected_version" not in action:
             action = {**action, "expected_version": self.view(seat)["version"]}
-        return self.site.send("POST", f"{self.path}/actions", action, self.tokens[seat])
+        return self.send("POST", "/actions", action, self.tokens[seat], **kwargs)
 
     def act(self, seat: int, action: Body) -> Body:
         response = self.post(seat, action)
@@ -161,10 +222,12 @@ class Started:
 
     def join(self, name: str = "Gil", seat: int | None = None, **members: Any) -> TestResponse:
         """Somebody sits down, with the join code if the game has one."""
+        return self.send("POST", "/seats", self.wish(name, seat, **members))
+
+    def wish(self, name: str = "Gil", seat: int | None = None, **members: Any) -> Body:
+        """joinGame's body, with the join code if the game has one."""
         wish = {"name": name, **({} if seat is None else {"seat": seat}), **members}
-        if self.join_code is not None:
-            wish = {"join_code": self.join_code, **wish}
-        return self.send("POST", "/seats", wish)
+        return wish if self.join_code is None else {"join_code": self.join_code, **wish}
 
     def joined(self, name: str = "Gil", seat: int | None = None) -> int:
         """As `join`; keeps the token and gives the seat."""
@@ -186,22 +249,72 @@ class Started:
         seat: int = self.view(0)["turn"]["seats"][0]
         return seat
 
+    def step(self) -> Body:
+        """The first seat that the game waits for takes the first action it is offered."""
+        seat = self.to_act()
+        return self.act(seat, self.view(seat)["legal_actions"][0])
+
     def resign(self, seat: int = 0) -> None:
         self.act(seat, {"type": "resign"})
 
+    def rematch(self, seat: int, **kwargs: Any) -> TestResponse:
+        return self.send("POST", "/rematch", token=self.tokens[seat], **kwargs)
+
     def load(self) -> Game:
         """As it is stored."""
-        assert self.site.store is not None
-        game = self.site.store.load(self.id)
-        assert game is not None
-        return game
+        found = self.site.store.load(self.id)
+        assert found is not None
+        return found.game
 
     def change(self, **members: Any) -> None:
         """Store the game with other members, as its next version."""
-        assert self.site.store is not None
         game = self.load()
         self.site.store.commit(replace(game, version=game.version + 1, **members), game, ())
 
     def put(self, state: GameState) -> None:
         """*state*, with its rules, in place of the stored one."""
         self.change(rules=state.table.rules, state=state)
+
+
+@dataclass(frozen=True)
+class Live:
+    """A service that runs in processes of its own."""
+
+    url: str
+    redis_url: str
+
+    def create(self, **order: Any) -> LiveGame:
+        """A public game of two."""
+        players = [{"name": name} for name in NAMES[:2]]
+        order = {"variant": "mano-a-mano", "players": players, "visibility": "public", **order}
+        response = requests.post(f"{self.url}/v1/games", json=order, timeout=PATIENCE_SECONDS)
+        assert response.status_code == 201, response.text
+        created = response.json()
+        tokens = {seat["seat"]: seat["token"] for seat in created["seats"]}
+        return LiveGame(self.url + response.headers["Location"], created["game"]["id"], tokens)
+
+
+@dataclass(frozen=True)
+class LiveGame:
+    url: str
+    id: str
+    tokens: dict[int, str]
+
+    def view(self, seat: int, **query: int) -> Body:
+        patience = PATIENCE_SECONDS + query.get("wait", 0)
+        response = requests.get(self.url, params=query, headers=bearer(self.tokens[seat]), timeout=patience)
+        assert response.status_code == 200, response.text
+        view: Body = response.json()
+        return view
+
+    def step(self) -> Body:
+        """The first seat that the game waits for takes the first action it is offered."""
+        seat = self.view(0)["turn"]["seats"][0]
+        return self.act(seat, self.view(seat)["legal_actions"][0])
+
+    def act(self, seat: int, action: Body) -> Body:
+        headers = bearer(self.tokens[seat])
+        response = requests.post(f"{self.url}/actions", json=action, headers=headers, timeout=PATIENCE_SECONDS)
+        assert response.status_code == 200, response.text
+        acted: Body = response.json()
+        return acted

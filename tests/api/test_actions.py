@@ -258,7 +258,7 @@ def test_an_answer_in_order_of_its_refusals(site: Site, kind: str) -> None:
 def test_either_partner_answers_and_only_once(site: Site, seat: int, kind: str) -> None:
     game = site.seated(dealt().raises())
     partner, version = 4 - seat, game.version
-    assert game.view(seat)["turn"] == {"kind": "answer", "seats": [1, 3]}
+    assert game.view(seat)["turn"] == {"kind": "answer", "seats": [1, 3], "deadline": None}
     assert refused(game, seat, kind) is None
     assert refused(game, partner, kind, expected_version=version) == "version_conflict"
     assert refused(game, partner, kind) == "nothing_to_answer"
@@ -267,7 +267,7 @@ def test_either_partner_answers_and_only_once(site: Site, seat: int, kind: str) 
 @pytest.mark.parametrize("kind", ["accept", "fold"])
 def test_the_hand_of_eleven_is_decided_once_and_by_that_team(site: Site, kind: str) -> None:
     game = site.seated(dealt(score=(4, 11)))
-    assert game.view(0)["turn"] == {"kind": "eleven", "seats": [1, 3]}
+    assert game.view(0)["turn"] == {"kind": "eleven", "seats": [1, 3], "deadline": None}
     assert refused(game, 0, kind) == refused(game, 2, kind) == "not_your_team_to_answer"
     acted = game.act(3, {"type": kind})
     value = 3 if kind == "accept" else 1
@@ -317,7 +317,7 @@ def test_a_proven_show_ends_the_hand_and_is_seen_by_all(site: Site) -> None:
 def test_the_cutter_cuts_and_the_dealer_deals(site: Site) -> None:
     game = site.seated(undealt_table("tradicional", HANDS, "4D"))
     deal = {"deal_from": "bottom", "deal_style": "three_at_a_time"}
-    assert game.view(0)["turn"] == {"kind": "cut", "seats": [2]}
+    assert game.view(0)["turn"] == {"kind": "cut", "seats": [2], "deadline": None}
     for seat in (0, 1, 3):
         assert refused(game, seat, "cut", cut="none") == "not_your_turn"
     assert refused(game, 3, "deal", **deal) == "not_your_turn"
@@ -465,7 +465,7 @@ def test_after_an_accept_the_raiser_of_that_turn_plays(site: Site, seat: int) ->
     other = game.to_act()
     game.act(other, {"type": "raise"})
     acted = game.act(game.to_act(), {"type": "accept"})
-    assert acted["game"]["turn"] == {"kind": "play", "seats": [seat]}
+    assert acted["game"]["turn"] == {"kind": "play", "seats": [seat], "deadline": None}
     assert acted["game"]["hand"]["value"] == 6
     assert refused(game, seat, "play", card=cards[seat]) is None
 

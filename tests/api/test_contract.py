@@ -13,16 +13,27 @@ from openapi_spec_validator import validate as validate_openapi
 
 from service.api.games import MOST_EVENTS, MOST_GAMES
 from service.api.problems import KINDS
-from service.api.read import GREATEST_VERSION, LONGEST_NAME, MOST_BODY_BYTES, MOST_METADATA_BYTES
+from service.api.read import (
+    GREATEST_VERSION,
+    LONGEST_KEY,
+    LONGEST_NAME,
+    LONGEST_TURN_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    MOST_BODY_BYTES,
+    MOST_METADATA_BYTES,
+    SHORTEST_SECRET_KEY,
+    SHORTEST_TURN_SECONDS,
+)
 from service.dealer import SeededDealer
 from service.engine.actions import ACTIONS, HIGHEST_SLOT, CutKind, Reason
 from service.engine.events import EVENTS
 from service.engine.record import from_json, to_text, verify
 from service.engine.rules import ENUM_FIELDS, MOST_POINTS, PRESETS, RULE_FIELDS, SEATS, STEPS_ALLOWED, Penalty
 from service.engine.state import DealFrom, DealStyle, GameReason, HandReason, Kind, Phase
-from service.games import Code
+from service.refusals import Code
 from service.settings import Settings
 from service.store.base import Status
+from service.views import SeatKind
 from tests.api.driver import Site
 from tests.contract import METHODS, SPEC, resolve, step, validate
 
@@ -190,7 +201,29 @@ def test_limits_are_the_codes() -> None:
     assert SCHEMAS["PlayerName"]["maxLength"] == LONGEST_NAME
     assert f"{MOST_BODY_BYTES} bytes" in INTRODUCTION
     assert f"{MOST_METADATA_BYTES} bytes" in INTRODUCTION
-    assert f"the latest {Settings().events_kept}," in INTRODUCTION
+    assert f"| events kept | the latest {Settings().events_kept} |" in INTRODUCTION
+    assert f"| turn | {SHORTEST_TURN_SECONDS}-{LONGEST_TURN_SECONDS} seconds, or no clock |" in INTRODUCTION
+    assert f"| wait | {LONGEST_WAIT_SECONDS} seconds; a longer one counts as {LONGEST_WAIT_SECONDS} |" in INTRODUCTION
+    keys = f"1-{LONGEST_KEY} visible ASCII characters, {SHORTEST_SECRET_KEY}-{LONGEST_KEY} for"
+    assert f"| `Idempotency-Key` | {keys} " in INTRODUCTION
+    for name, shortest in (("IdempotencyKey", 1), ("SecretIdempotencyKey", SHORTEST_SECRET_KEY)):
+        schema = SPEC["components"]["parameters"][name]["schema"]
+        assert (schema["minLength"], schema["maxLength"]) == (shortest, LONGEST_KEY)
+    turn = SCHEMAS["TurnSeconds"]
+    assert (turn["minimum"], turn["maximum"]) == (SHORTEST_TURN_SECONDS, LONGEST_TURN_SECONDS)
+
+
+def test_the_default_limits_are_told() -> None:
+    settings = Settings()
+    create, join, read, act = (
+        rate.removesuffix("/minute")
+        for rate in (settings.rate_create, settings.rate_join, settings.rate_read, settings.rate_act)
+    )
+    assert f"in a minute from an address {create} `createGame`, {join} `joinGame` and `rematch`" in INTRODUCTION
+    assert f"{read} reads without a token" in INTRODUCTION
+    assert f"in a minute with a token {act} `applyAction`" in INTRODUCTION
+    waits = f"{settings.waits_per_seat} of a seat, {settings.waits_per_address} from an address, "
+    assert f"{waits}{settings.waits_per_worker} in a process" in INTRODUCTION
 
 
 def test_the_default_life_is_told() -> None:
@@ -198,7 +231,7 @@ def test_the_default_life_is_told() -> None:
     assert (settings.lobby_ttl_seconds, settings.game_ttl_seconds) == (3_600, 7 * 86_400)
     assert settings.finished_ttl_seconds == 7 * 86_400
     assert "a lobby expires after an hour" in INTRODUCTION
-    assert "a game after 7 days, a finished one 7 days after its end" in INTRODUCTION
+    assert "a game after 7 days, a finished one 7 days after its last change" in INTRODUCTION
 
 
 # ---- the contract's own rules ----
@@ -229,6 +262,7 @@ def test_operation_ids_are_one_each() -> None:
     assert len(set(ids)) == len(ids)
     assert {"listVariants", "getVariant", "createGame", "listGames", "getGame", "joinGame", "leaveSeat"} <= set(ids)
     assert {"applyAction", "listEvents", "getRecord", "cancelGame"} <= set(ids)
+    assert {"streamEvents", "rematch", "returnToSeat"} <= set(ids)
 
 
 def test_path_parameters_are_declared() -> None:
@@ -242,23 +276,13 @@ def test_path_parameters_are_declared() -> None:
 
 
 def test_later_versions_are_not_in_it() -> None:
-    later = {
-        "wait",
-        "after_version",
-        "turn_seconds",
-        "on_timeout",
-        "bot",
-        "stand_in",
-        "deadline",
-        "presence",
-        "rematch_id",
-    }
     names = {name for _, node in walk(SPEC) for name in node.get("properties", {})}
     names |= {node["name"] for _, node in walk(SPEC) if "in" in node and isinstance(node.get("name"), str)}
-    assert not names & later
-    assert "Idempotency-Key" not in names
-    assert not set(enum("EventType")) & {"timed_out", "stood_in", "returned", "rematch_created"}
-    assert not set(enum("ProblemCode")) & {"request_in_progress", "idempotency_key_reused", "rate_limited", "draining"}
+    assert not names & {"bot", "stand_in"}
+    assert not set(enum("EventType")) & {"stood_in", "returned"}
+    assert enum("OnTimeout") == ["play"]
+    assert enum("SeatKind") == list(SeatKind)
+    assert "bot" not in enum("SeatKind")
 
 
 OPEN = {"/components/schemas/Metadata"}

@@ -6,7 +6,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -22,9 +22,8 @@ from schemathesis.checks import CHECKS
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.core.transport import Response
 
-from service.settings import Settings
 from tests.api.conftest import make_site
-from tests.api.driver import Site, Started
+from tests.api.driver import UNLIMITED, Site, Started
 from tests.table import PlayedTable, table, undealt_table
 
 NAMES = st.text("abcXYZ àéçñ 木ñ😀🇧🇷 7'-.", min_size=1, max_size=24).filter(
@@ -46,11 +45,18 @@ MOMENTS: dict[str, Callable[[], PlayedTable]] = {
 }
 
 
+NOBODY_WAITS = replace(UNLIMITED, waits_per_worker=0)
+"""A wait lasts up to 25 seconds and a stream up to 5 minutes: too long for random cases. With no place for anybody
+both still read the request, look at the game, and answer or stream what there is. The waiting itself is proven in
+test_waiting.py and test_stream.py.
+"""
+
+
 @cache
 def site() -> Site:
     """The service on an embedded store; games are made there without checks, which are schemathesis's here."""
     logging.disable(logging.WARNING)  # it warns of such a store
-    made = make_site(Settings())
+    made = make_site(NOBODY_WAITS)
     logging.disable(logging.NOTSET)
     made.app.test_client_class = FlaskClient
     return made
@@ -127,11 +133,14 @@ def is_beyond_the_schema(case: Case, response: Response) -> bool:
     """Whether a request that fits its schema is refused for what the contract says in words.
 
     Only then is `positive_data_acceptance` left out: for the above, rules that fit one by one but not together, members
-    that belong to another type of action, whole numbers written 2.0, and cursors, which nobody can make up.
+    that belong to another type of action, whole numbers written 2.0, cursors, which nobody can make up, and a key
+    that an earlier case had for another body.
     """
     if response.status_code not in (400, 422) or case.meta is None or not case.meta.generation.mode.is_positive:
         return False
     problem = json.loads(response.content)
+    if problem["code"] == "idempotency_key_reused":
+        return "Idempotency-Key" in case.headers
     if problem["code"] == "invalid_parameter":
         return "cursor" in case.query
     name = case.operation.definition.raw["operationId"]
@@ -199,6 +208,9 @@ STRANGERS: dict[str, int] = {
     "listEvents": 100,
     "leaveSeat": 60,
     "getRecord": 60,
+    "streamEvents": 60,
+    "rematch": 60,
+    "returnToSeat": 60,
 }
 HOLDERS: dict[str, int] = {
     "joinGame": 600,
@@ -208,6 +220,9 @@ HOLDERS: dict[str, int] = {
     "listEvents": 300,
     "leaveSeat": 300,
     "getRecord": 200,
+    "streamEvents": 200,
+    "rematch": 300,
+    "returnToSeat": 200,
 }
 """Cases of each operation."""
 PARTS = 2

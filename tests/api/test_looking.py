@@ -168,6 +168,7 @@ def test_the_list_shows_public_lobbies_newest_first(any_site: Site, clock: Clock
         "status": "lobby",
         "seats": [{"seat": 0, "name": "Ana", "kind": "human"}]
         + [{"seat": seat, "name": None, "kind": "open"} for seat in (1, 2, 3)],
+        "turn_seconds": None,
         "created_at": "2027-01-15T08:00:00.153Z",
     }
 
@@ -409,7 +410,7 @@ def test_the_record_is_true_in_both_forms(any_site: Site) -> None:
     game = finished(any_site, visibility="public")
     written, said = record(game), record(game, accept="text/plain")
     assert (written.mimetype, said.mimetype) == ("application/json", "text/plain")
-    assert written.headers["Vary"] == said.headers["Vary"] == "Authorization, Accept"
+    assert written.headers["Vary"] == said.headers["Vary"] == "Accept, Authorization"
     whole = from_json(body_of(written))
     assert from_text(said.get_data(as_text=True)) == whole
     assert verify(whole, SeededDealer()) is None

@@ -182,16 +182,6 @@ def test_there_is_nothing_at_other_paths(site: Site, path: str) -> None:
         assert answer(site.send(method, path)) == (404, "not_found")
 
 
-LATER = ("/events/stream", "/rematch", "/seats/0/return")
-
-
-@pytest.mark.parametrize("below", LATER)
-def test_what_a_later_version_brings_is_not_there(site: Site, below: str) -> None:
-    game = site.create("simples", 1, visibility="public")
-    for method in ("GET", "POST"):
-        assert answer(game.send(method, below, token=game.tokens[0])) == (404, "not_found")
-
-
 @pytest.mark.parametrize("path", ["/v1/games/", "/v1/variants/", "/healthz/", f"/v1/games/{GAME_ID}/"])
 def test_a_slash_at_the_end_changes_nothing(site: Site, path: str) -> None:
     with_slash, without = site.send("GET", path), site.send("GET", path.rstrip("/"))

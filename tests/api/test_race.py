@@ -2,86 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
-from threading import Barrier, Lock
 
 import pytest
 from werkzeug.test import TestResponse
 
-from service.app import create_app
-from service.settings import Settings
-from service.store.base import Game, GameStore, Status
+from service.store.base import Game, Status
 from service.store.redis import RedisGameStore
 from tests.api.conftest import make_site
-from tests.api.driver import Clock, Site, Started, answer, body_of
-from tests.contract import ContractClient
+from tests.api.driver import UNLIMITED, Clock, MeetingStore, Site, Started, answer, at_once, body_of
 from tests.table import table
 
 REPETITIONS = 50
 FEWER = 15
-PATIENCE_SECONDS = 10
-
-Request = Callable[[], TestResponse]
-
-
-def at_once(*requests: Request) -> list[TestResponse]:
-    """The answers to *requests*, sent at the same time."""
-    barrier = Barrier(len(requests), timeout=PATIENCE_SECONDS)
-
-    def send(request: Request) -> TestResponse:
-        barrier.wait()
-        return request()
-
-    with ThreadPoolExecutor(len(requests)) as pool:
-        return list(pool.map(send, requests))
-
-
-@pytest.fixture(autouse=True)
-def _threads_take_turns_often() -> Iterator[None]:
-    """A request in this process takes less time than a thread's usual turn."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(interval)
-
-
-class MeetingStore:
-    """A store whose next loads wait for each other, so that all see the same version before any commits."""
-
-    def __init__(self, store: GameStore) -> None:
-        self._store = store
-        self._lock = Lock()
-        self._expected = 0
-        self._barrier = Barrier(1)
-
-    def expect(self, loads: int) -> None:
-        self._expected = loads
-        self._barrier = Barrier(loads, timeout=PATIENCE_SECONDS)
-
-    def load(self, game_id: str) -> Game | None:
-        game = self._store.load(game_id)
-        with self._lock:
-            is_expected = self._expected > 0
-            self._expected -= is_expected
-        if is_expected:
-            self._barrier.wait()
-        return game
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
+pytestmark = pytest.mark.usefixtures("_short_turns")
 
 
 @pytest.fixture
-def meeting(any_site: Site, clock: Clock) -> MeetingStore:
+def meeting(any_site: Site) -> MeetingStore:
     """Makes the next requests to `any_site` meet."""
-    assert any_site.store is not None
-    store = MeetingStore(any_site.store)
-    any_site.app = create_app(Settings(), store=store, clock=clock)
-    any_site.app.test_client_class = ContractClient
-    return store
+    return MeetingStore.of(any_site)
 
 
 @pytest.fixture(params=["anyhow", "meeting"])
@@ -330,8 +271,7 @@ class ListingStore(RedisGameStore):
 
 
 def test_a_list_read_too_early_does_not_lose_the_game(clock: Clock) -> None:
-    site = make_site(Settings(), clock)
-    assert site.store is not None
+    site = make_site(UNLIMITED, clock)
     site.store.__class__ = ListingStore
     game = site.create("mano-a-mano", 1, visibility="public")
 

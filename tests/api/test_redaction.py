@@ -27,10 +27,11 @@ from service.engine.events import Transition
 from service.engine.rules import AllTied, Dealing, Penalty, RaiseTiming, RuleSet
 from service.engine.state import GameState, Secrets
 from service.engine.view import view_for
-from service.games import Games, NewGame, RefusedError
+from service.games import Games, NewGame
+from service.refusals import RefusedError
 from service.settings import Settings
 from service.store.base import Game, GameStore
-from tests.api.driver import NAMES, Clock, Site, body_of
+from tests.api.driver import NAMES, Site, body_of, code_of
 from tests.api.knowledge import CARD, ToldHand, Viewer, faces_due, faces_in
 from tests.api.twin import (
     GAME_ID,
@@ -203,10 +204,31 @@ def compare(match: Match, caller: Caller, tries: int) -> Json:
     if match.rng.random() < 0.3:
         answer = ask_both(real, twin, caller, "GET", PATH, headers={"If-None-Match": answer.etag})
         assert answer.status == 304
+    if match.rng.random() < 0.3:
+        compare_streams(match, twin, caller, view, page.json["events"])
     compare_other_requests(match, twin, caller)
     if caller.viewer is not None:
         compare_actions(match, twin, caller, view, tries)
     return view
+
+
+def compare_streams(match: Match, twin: World, caller: Caller, view: Json, events: list[Json]) -> None:
+    """A new reader is sent the view that getGame shows, another one the events that listEvents shows."""
+    path = f"{PATH}/events/stream"
+    snapshot = ask_both(match.real, twin, caller, "GET", path)
+    check_secrets(snapshot, match)
+    assert streamed(snapshot) == [view]
+    after = match.rng.randrange(len(events))
+    news = ask_both(match.real, twin, caller, "GET", path, headers={"Last-Event-ID": str(after)})
+    assert streamed(news) == events[after:]
+
+
+def streamed(answer: Answer) -> list[Json]:
+    """The data of a stream's messages, which must show no card elsewhere."""
+    assert answer.status == 200
+    lines = answer.body.decode().splitlines()
+    assert_no_card([line for line in lines if not line.startswith("data: ")])
+    return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
 
 def compare_other_requests(match: Match, twin: World, caller: Caller) -> None:
@@ -220,10 +242,13 @@ def compare_other_requests(match: Match, twin: World, caller: Caller) -> None:
     if caller.viewer is None:
         requests.append(("POST", f"{PATH}/actions", {"type": "accept", "expected_version": 1}))
         requests.append(("DELETE", f"{PATH}/seats/0", None))
+        requests.append(("POST", f"{PATH}/seats/0/return", None))
     else:
         requests.append(("DELETE", f"{PATH}/seats/{(caller.viewer + 1) % match.rules.seats}", None))
+        requests.append(("POST", f"{PATH}/seats/{(caller.viewer + 1) % match.rules.seats}/return", None))
     if not match.is_over:
         requests.append(("GET", f"{PATH}/record", None))
+        requests.append(("POST", f"{PATH}/rematch", None))
     method, path, body = match.rng.choice(requests)
     answer = ask_both(match.real, twin, caller, method, path, body)
     assert answer.status == 200 if path.startswith(("/v1/games?", f"{PATH}/events")) else answer.status >= 400
@@ -317,6 +342,42 @@ def test_the_creator_is_shown_what_a_spectator_sees_and_a_joiner_its_own_cards()
     assert [seat["cards"] is None for seat in joined["game"]["seats"]] == [True, True, True, False]
 
 
+KEY: Final = "8b7c4f0e-3f5e-4a53-9a55-0f6f1d0c9f6a"
+
+
+def test_a_join_that_is_sent_again_shows_no_cards_of_who_sits_there_now() -> None:
+    """Nor those of anybody else: the seat was left, so its old token opens nothing."""
+    world = World()
+    world.app.test_client_class = ContractClient
+    game = Site(world.app).create("mano-a-mano", players=0, visibility="public")
+    headers = {"Idempotency-Key": KEY}
+    first = body_of(game.send("POST", "/seats", {"name": "Bia"}, headers=headers))
+    assert game.leave(first["seat"], first["token"]).status_code == 204
+    assert [game.joined("Caio"), game.joined("Davi")] == [first["seat"], 1]
+    assert game.view(first["seat"])["status"] == "playing"
+    again = game.send("POST", "/seats", {"name": "Bia"}, headers=headers)
+    assert code_of(again) == "seat_taken"
+    assert_no_card(body_of(again))
+
+
+def test_what_is_sent_again_is_answered_with_the_view_of_the_same_seat() -> None:
+    world = World()
+    world.app.test_client_class = ContractClient
+    game = Site(world.app).create("mano-a-mano", players=1, visibility="public")
+    headers = {"Idempotency-Key": KEY}
+    for _ in range(2):
+        joined = game.send("POST", "/seats", {"name": "Bia"}, headers=headers)
+        token = body_of(joined)["token"]
+        assert body_of(joined)["game"] == body_of(game.get(token))
+    game.tokens[1] = token
+    seat = game.to_act()
+    play = game.view(seat)["legal_actions"][0]
+    for _ in range(2):
+        acted = body_of(game.post(seat, play, headers=headers))
+        assert acted["game"] == game.view(seat)
+        check_events(acted["events"])
+
+
 def test_a_private_game_tells_strangers_nothing(worlds: Worlds) -> None:
     twin = worlds.twins[None]
     played = table("paulista", "7C 7H 7S / 6C 6H 6S", vira="4C").raises().accepts().plays("7C", "6C")
@@ -327,6 +388,10 @@ def test_a_private_game_tells_strangers_nothing(worlds: Worlds) -> None:
     requests = [
         ("GET", PATH, None),
         ("GET", f"{PATH}/events", None),
+        ("GET", f"{PATH}/events/stream", None),
+        ("GET", f"{PATH}?wait=1&after_version=1", None),
+        ("POST", f"{PATH}/seats/0/return", None),
+        ("POST", f"{PATH}/rematch", None),
         ("GET", f"{PATH}/record", None),
         ("POST", f"{PATH}/actions", {"type": "play", "card": "4S", "expected_version": 1}),
         ("POST", f"{PATH}/seats", {"name": "Zeca", "join_code": "00000000"}),
@@ -393,13 +458,13 @@ def test_what_holds_secrets_does_not_print_them(kind: str, worlds: Worlds) -> No
     assert state.secrets != Secrets()
     public = present_cards(state)
     put(worlds.real, "paulista", state, is_public=False)
-    games = Games(worlds.real.store, SeededDealer(), Clock())
+    games = Games(worlds.real.store, SeededDealer())
     entry = games.enter(GAME_ID, SEAT_TOKENS[0])
     game = worlds.real.game
     with pytest.raises(RefusedError) as refused:
         games.act(entry, 77, Accept())
     values = [state, state.secrets, Transition(state), game, entry, games, worlds.real.store, games.look(entry)]
-    values += [view_for(state, 0), refused.value, refused.value.game]
+    values += [worlds.real.store.load(GAME_ID), view_for(state, 0), refused.value, refused.value.game]
     for value in values:
         for text in (repr(value), str(value), f"{value}", repr([value])):
             assert_tells_nothing(text, public, [*SEAT_TOKENS, HOST_TOKEN, JOIN_CODE, SEED, game.host_hash])
@@ -417,7 +482,7 @@ def present_cards(state: GameState) -> set[str]:
 
 def test_what_is_handed_out_does_not_print_its_tokens() -> None:
     store = World().store
-    games = Games(store, SeededDealer(), Clock())
+    games = Games(store, SeededDealer())
     created = games.create(NewGame("mano-a-mano", players=("Ana",)))
     joined = games.join(games.enter(created.game.id, None), "Bia", None, created.join_code)
     assert joined.game.player is not None
@@ -432,9 +497,9 @@ def test_what_is_handed_out_does_not_print_its_tokens() -> None:
 
 
 def loaded(store: GameStore, game_id: str) -> Game:
-    game = store.load(game_id)
-    assert game is not None
-    return game
+    found = store.load(game_id)
+    assert found is not None
+    return found.game
 
 
 def test_nothing_secret_is_logged_or_printed(

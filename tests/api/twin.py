@@ -26,11 +26,10 @@ from service.engine.cards import ALL_CARDS, Card
 from service.engine.events import Event
 from service.engine.rules import PRESETS, RuleSet
 from service.engine.state import GameState
-from service.settings import Settings
 from service.store.base import Chair, Game, LoggedEvent
 from service.store.redis import RedisGameStore, TimeToLive
 from tests import contract
-from tests.api.driver import NAMES, Clock
+from tests.api.driver import NAMES, UNLIMITED, Clock
 from tests.api.knowledge import ToldHand, Viewer
 
 Json = dict[str, Any]
@@ -40,6 +39,7 @@ GAME_ID: Final = "0123456789abcdefghjkmnpqrs"
 PATH: Final = f"/v1/games/{GAME_ID}"
 JOIN_CODE: Final = "JNCDE234"
 CREATED_AT_MS: Final = 1_790_000_000_000
+TURN_SECONDS: Final = 30
 
 
 def token_of(name: str) -> str:
@@ -67,20 +67,23 @@ class Answer:
 
 
 class World:
-    """The service on a store of its own. *judged_every*: each so many answers one is held against the contract."""
+    """The service on a store of its own, where nobody can wait: a stream ends after what there is now.
+
+    *judged_every*: each so many answers one is held against the contract.
+    """
 
     def __init__(self, judged_every: int = 0) -> None:
         self._redis = fakeredis.FakeRedis()
         self._judged_every = judged_every
         self._asked = 0
-        self.store = RedisGameStore(self._redis, TimeToLive(3_600, 3_600, 3_600), events_kept=500)
-        self.app = create_app(Settings(), store=self.store, clock=Clock())
+        self.store = RedisGameStore(self._redis, TimeToLive(3_600, 3_600, 3_600), events_kept=500, clock=Clock())
+        self.app = create_app(replace(UNLIMITED, waits_per_worker=0), store=self.store)
 
     @property
     def game(self) -> Game:
-        game = self.store.load(GAME_ID)
-        assert game is not None
-        return game
+        found = self.store.load(GAME_ID)
+        assert found is not None
+        return found.game
 
     @property
     def state(self) -> GameState:
@@ -109,7 +112,10 @@ class World:
         body: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """One request, straight into the WSGI application: the same as through a server, and quick."""
+        """One request, straight into the WSGI application: the same as through a server, and quick.
+
+        Nobody stays present for having asked: a twin is asked by its own viewer only.
+        """
         path, _, query = path.partition("?")
         sent = b"" if body is None else json.dumps(body).encode()
         environ: dict[str, object] = {
@@ -134,7 +140,8 @@ class World:
             environ["HTTP_AUTHORIZATION"] = f"Bearer {token}"
         for name, value in (headers or {}).items():
             environ[f"HTTP_{name.upper().replace('-', '_')}"] = value
-        response = Response.from_app(self.app.wsgi_app, environ)
+        response = Response.from_app(self.app.wsgi_app, environ, buffered=True)
+        self._redis.delete(f"truco:{{{GAME_ID}}}:presence")
         self._asked += 1
         if self._judged_every and self._asked % self._judged_every == 0:
             contract.check(method, path, response)  # type: ignore[arg-type]
@@ -159,6 +166,8 @@ def stored_game(variant: str, state: GameState, seed: bytes, is_public: bool = T
         state=state,
         seed=seed,
         host_hash=hashed(HOST_TOKEN),
+        turn_seconds=TURN_SECONDS,
+        deadline_ms=Clock().now_ms + 1_000 * TURN_SECONDS,
         join_code=None if is_public else JOIN_CODE,
     )
 

@@ -9,8 +9,9 @@ from itertools import product
 
 import pytest
 
-from service.dealer import SEED_BYTES, SeededDealer, commitment
+from service.dealer import SEED_BYTES, SeededDealer
 from service.engine.cards import Deck
+from service.engine.record import commitment_of
 
 DEALER = SeededDealer()
 SEEDS = [bytes(32), bytes(range(32)), b"\xff" * 32, hashlib.sha256(b"truco").digest()]
@@ -88,8 +89,8 @@ def test_the_zero_seed_gives_these_packs_for_ever() -> None:
 
 
 def test_the_commitment_is_the_sha256_of_the_seed() -> None:
-    assert commitment(bytes(32)) == "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"
-    assert all(commitment(seed) == hashlib.sha256(seed).hexdigest() for seed in SEEDS)
+    assert commitment_of(bytes(32)) == "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925"
+    assert all(commitment_of(seed) == hashlib.sha256(seed).hexdigest() for seed in SEEDS)
 
 
 def test_a_pack_is_the_whole_deck_and_each_hand_has_its_own() -> None:

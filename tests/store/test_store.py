@@ -14,11 +14,13 @@ from service.dealer import SeededDealer
 from service.engine import flow
 from service.engine.rules import PRESETS
 from service.store.base import (
+    PRESENT_SECONDS,
     Chair,
     EventPage,
     Game,
     ListPosition,
     LoggedEvent,
+    RetryRecord,
     Status,
     StoreUnavailableError,
     VersionConflictError,
@@ -29,6 +31,9 @@ from tests.redis_server import RedisServer
 EVENTS_KEPT = 5
 TTL = TimeToLive(lobby=100, playing=200, finished=300)
 ID = "0123456789abcdefghjkmnpqrs"
+DAY_SECONDS = 86_400
+DEADLINES = "truco:deadlines"
+RECORD = RetryRecord(b"b" * 32, b"n" * 32, (0,), 1, 2)
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +88,11 @@ def logged(game: Game, *seqs: int) -> list[LoggedEvent]:
     return [LoggedEvent(seq, game.version, 7, "card_played", 0, {"card": "7H", "covered": False}) for seq in seqs]
 
 
+def stored(store: RedisGameStore, game_id: str = ID) -> Game | None:
+    found = store.load(game_id)
+    return None if found is None else found.game
+
+
 def all_keys(client: redis.Redis) -> dict[bytes, tuple[object, int]]:
     return {key: (client.dump(key), client.ttl(key)) for key in client.keys("*")}
 
@@ -91,17 +101,17 @@ def test_what_is_committed_is_loaded(store: RedisGameStore) -> None:
     assert store.load(ID) is None
     game = lobby()
     store.commit(game, None, [])
-    assert store.load(ID) == game
+    assert stored(store) == game
     started = playing(after(game))
     store.commit(started, game, [])
-    assert store.load(ID) == started
+    assert stored(store) == started
 
 
 def test_a_new_game_must_not_exist(store: RedisGameStore) -> None:
     store.commit(lobby(), None, [])
     with pytest.raises(VersionConflictError):
         store.commit(lobby(created_at_ms=2), None, [])
-    assert store.load(ID) == lobby()
+    assert stored(store) == lobby()
 
 
 def test_of_two_writers_on_one_version_one_wins(store: RedisGameStore) -> None:
@@ -111,7 +121,7 @@ def test_of_two_writers_on_one_version_one_wins(store: RedisGameStore) -> None:
     store.commit(first, game, logged(first, 1), "0:7H")
     with pytest.raises(VersionConflictError):
         store.commit(second, game, logged(second, 1), "0:7D")
-    assert store.load(ID) == first
+    assert stored(store) == first
     assert store.actions(ID) == ("0:7H",)
     assert store.events(ID, 0, 10).events == tuple(logged(first, 1))
 
@@ -164,7 +174,7 @@ def test_a_commit_sent_twice_by_the_client_library_is_one(store: RedisGameStore)
     acted = after(game, 2)
     store.commit(acted, game, logged(acted, 1, 2), "0:7H")
     assert len(sent) == 2
-    assert store.load(ID) == acted
+    assert stored(store) == acted
     assert store.actions(ID) == ("0:7H",)
     assert [event.seq for event in store.events(ID, 0, 10).events] == [1, 2]
 
@@ -183,7 +193,7 @@ def test_delete_forgets_every_key_and_may_be_repeated(store: RedisGameStore, cli
     store.commit(game, None, logged(game, 1), "0:7H")
     store.delete(game)
     store.delete(game)
-    assert not [key for key in client.keys("*") if ID.encode() in key]
+    assert not game_keys(client)
 
 
 def test_a_game_that_has_moved_on_is_not_deleted(store: RedisGameStore) -> None:
@@ -192,7 +202,7 @@ def test_a_game_that_has_moved_on_is_not_deleted(store: RedisGameStore) -> None:
     store.commit(after(game), game, [])
     with pytest.raises(VersionConflictError):
         store.delete(game)
-    assert store.load(ID) == after(game)
+    assert stored(store) == after(game)
 
 
 def test_events_are_read_from_where_one_left_off(store: RedisGameStore) -> None:
@@ -211,10 +221,14 @@ def test_only_the_newest_events_are_kept(store: RedisGameStore) -> None:
     assert page.oldest_seq == 4
 
 
+def game_keys(client: redis.Redis, game_id: str = ID) -> list[bytes]:
+    return [key for key in client.keys("*") if game_id.encode() in key]
+
+
 def test_every_key_of_a_game_shares_a_slot_and_lives_as_long(store: RedisGameStore, client: redis.Redis) -> None:
     game = replace(lobby(), last_seq=1)
     store.commit(game, None, logged(game, 1), "0:7H")
-    keys = [key for key in client.keys("*") if ID.encode() in key]
+    keys = game_keys(client)
     assert len(keys) == 4
     assert all(f"{{{ID}}}".encode() in key for key in keys)
     assert {client.ttl(key) for key in keys} == {TTL.lobby}
@@ -261,6 +275,17 @@ def test_a_listing_passes_over_what_is_not_so_any_more(store: RedisGameStore, cl
     assert client.zrange("truco:games:lobby", 0, -1) == [kept.id.encode()], "and drops it from the list"
 
 
+def test_a_listing_passes_over_what_only_a_newer_release_can_read(store: RedisGameStore, client: redis.Redis) -> None:
+    known, newer = lobby(ID[:-1] + "0"), lobby(ID[:-1] + "1")
+    store.commit(known, None, [])
+    store.commit(newer, None, [])
+    client.set(f"truco:{{{newer.id}}}:state", b"99 1 nonce whatever")
+    assert [game.id for game in store.list_public(Status.LOBBY, None, 10, None).games] == [known.id]
+    assert client.zcard("truco:games:lobby") == 2, "and leaves it in the list"
+    with pytest.raises(StoreUnavailableError):
+        store.load(newer.id)
+
+
 def test_a_listing_filters_by_variant_over_many(store: RedisGameStore) -> None:
     ids = [f"{place:026d}" for place in range(250)]
     for place, game_id in enumerate(ids):
@@ -282,6 +307,214 @@ def test_a_position_past_the_end_lists_nothing(store: RedisGameStore) -> None:
     assert store.list_public(Status.LOBBY, None, 10, ListPosition(0, ID)).games == ()
 
 
+# ---- requests that may be sent again ----
+
+
+def retry_of(store: RedisGameStore, name: str | None, game_id: str = ID) -> RetryRecord | None:
+    found = store.load(game_id, name)
+    assert found is not None
+    return found.retry
+
+
+def test_a_commit_leaves_the_record_of_its_request(store: RedisGameStore) -> None:
+    game = lobby()
+    store.commit(game, None, [], retry=("one", RECORD))
+    second = replace(RECORD, seats=(), first_seq=3)
+    store.commit(after(game), game, [], "0:7H", ("two", second))
+    assert retry_of(store, "one") == RECORD
+    assert retry_of(store, "two") == second
+    assert retry_of(store, "three") is None
+    assert retry_of(store, None) is None
+
+
+def test_a_record_outlives_its_game(store: RedisGameStore) -> None:
+    assert store.retry_record(ID, "one") is None
+    store.commit(lobby(), None, [], retry=("one", RECORD))
+    assert store.retry_record(ID, "one") == RECORD
+    assert store.retry_record(ID[::-1], "one") is None
+    store.delete(lobby())
+    assert store.load(ID, "one") is None
+    assert store.retry_record(ID, "one") == RECORD
+
+
+def test_a_commit_that_lost_leaves_no_record(store: RedisGameStore, client: redis.Redis) -> None:
+    game = lobby()
+    store.commit(game, None, [])
+    store.commit(after(game), game, [])
+    before = all_keys(client)
+    with pytest.raises(VersionConflictError):
+        store.commit(after(game), game, [], retry=("one", RECORD))
+    with pytest.raises(VersionConflictError):
+        store.commit(lobby(), None, [], retry=("one", RECORD))
+    assert all_keys(client) == before
+
+
+def test_a_record_is_in_the_games_slot_and_kept_a_day(store: RedisGameStore, client: redis.Redis) -> None:
+    game = lobby()
+    store.commit(game, None, [], retry=("one", RECORD))
+    [key] = [key for key in game_keys(client) if b"retry" in key]
+    assert f"{{{ID}}}".encode() in key
+    assert client.ttl(key) == DAY_SECONDS
+    client.expire(key, 1_000)
+    store.commit(after(game), game, [])
+    assert client.ttl(key) == 1_000, "other commits do not renew it"
+
+
+def test_a_commit_with_a_record_sent_twice_is_one(store: RedisGameStore, client: redis.Redis) -> None:
+    game = lobby()
+    script = store._commit
+
+    def send_twice(keys: list[str], args: list[object]) -> object:
+        script(keys=keys, args=args)  # type: ignore[arg-type]
+        once = all_keys(client)
+        answer = script(keys=keys, args=args)  # type: ignore[arg-type]
+        assert all_keys(client) == once
+        return answer
+
+    store._commit = send_twice  # type: ignore[assignment]
+    store.commit(replace(game, last_seq=1), None, logged(game, 1), "0:7H", ("one", RECORD))
+    assert retry_of(store, "one") == RECORD
+
+
+def test_of_two_requests_of_one_name_one_reserves_the_id(store: RedisGameStore, client: redis.Redis) -> None:
+    other = ID[::-1]
+    assert store.reserve_id("one", ID) == ID
+    assert store.reserve_id("one", ID) == ID, "also when the client library sends it twice"
+    assert store.reserve_id("one", other) == ID
+    assert store.reserve_id("two", other) == other
+    assert {client.ttl(key) for key in client.keys("*")} == {DAY_SECONDS}
+
+
+# ---- time ----
+
+
+def test_the_time_is_the_stores(store: RedisGameStore, client: redis.Redis) -> None:
+    store.commit(lobby(), None, [])
+    seconds, _ = client.time()
+    found = store.load(ID)
+    assert found is not None
+    assert seconds * 1000 <= found.now_ms <= store.now_ms() <= (seconds + 60) * 1000
+
+
+def test_a_clock_takes_its_place(client: redis.Redis) -> None:
+    store = RedisGameStore(client, TTL, EVENTS_KEPT, lambda: 7)
+    store.commit(lobby(), None, [])
+    found = store.load(ID)
+    assert found is not None
+    assert (found.now_ms, store.now_ms()) == (7, 7)
+
+
+# ---- who is there ----
+
+
+def present(store: RedisGameStore, game_id: str = ID) -> frozenset[int]:
+    found = store.load(game_id)
+    assert found is not None
+    return found.present
+
+
+def test_a_seat_is_there_for_a_while(store: RedisGameStore, client: redis.Redis) -> None:
+    other = ID[::-1]
+    for game_id in (ID, other):
+        store.commit(lobby(game_id), None, [])
+    assert present(store) == frozenset()
+    store.mark_present(ID, 0)
+    store.mark_present(ID, 3)
+    assert present(store) == frozenset((0, 3))
+    assert present(store, other) == frozenset()
+    [key] = [key for key in game_keys(client) if b"presence" in key]
+    assert f"{{{ID}}}".encode() in key
+    assert client.ttl(key) == PRESENT_SECONDS
+    client.zadd(key, {"3": store.now_ms() - 1})
+    assert present(store) == frozenset((0,))
+    store.mark_present(ID, 3)
+    assert present(store) == frozenset((0, 3))
+
+
+def test_presence_is_no_commit(store: RedisGameStore) -> None:
+    store.commit(lobby(), None, [])
+    store.mark_present(ID, 0)
+    assert stored(store) == lobby()
+
+
+def test_who_was_there_is_forgotten_with_the_game(store: RedisGameStore, client: redis.Redis) -> None:
+    store.commit(lobby(), None, [])
+    store.mark_present(ID, 0)
+    store.delete(lobby())
+    assert not game_keys(client)
+
+
+# ---- deadlines ----
+
+
+def timed(game_id: str, deadline_ms: int | None) -> Game:
+    return replace(lobby(game_id), turn_seconds=30, deadline_ms=deadline_ms)
+
+
+def test_a_commit_notes_its_deadline(store: RedisGameStore, client: redis.Redis) -> None:
+    """Never later than another one, which may still stand; whoever looks too early puts it right."""
+    store.commit(timed(ID, 5_000), None, [])
+    store.commit(timed(ID[::-1], None), None, [])
+    assert client.zrange(DEADLINES, 0, -1, withscores=True) == [(ID.encode(), 5_000.0)]
+    with pytest.raises(VersionConflictError):
+        store.commit(timed(ID, 9_000), None, [])
+    store.commit(after(timed(ID, 7_000)), timed(ID, 5_000), [])
+    assert client.zrange(DEADLINES, 0, -1, withscores=True) == [(ID.encode(), 5_000.0)]
+    store.set_deadline(ID, 7_000)
+    store.commit(after(after(timed(ID, 6_000))), after(timed(ID, 7_000)), [])
+    assert client.zrange(DEADLINES, 0, -1, withscores=True) == [(ID.encode(), 6_000.0)]
+
+
+def test_only_what_is_overdue_is_claimed(store: RedisGameStore) -> None:
+    now_ms = store.now_ms()
+    store.set_deadline("past", now_ms - 1)
+    store.set_deadline("long past", 1)
+    store.set_deadline("to come", now_ms + 60_000)
+    store.set_deadline("none", 1)
+    store.set_deadline("none", None)
+    assert store.claim_overdue(10) == ("long past", "past")
+
+
+def test_what_is_claimed_comes_up_again_after_its_lease(store: RedisGameStore, client: redis.Redis) -> None:
+    store.set_deadline(ID, 1)
+    assert store.claim_overdue(10) == (ID,)
+    assert store.claim_overdue(10) == ()
+    [(_, due_ms)] = client.zrange(DEADLINES, 0, -1, withscores=True)
+    assert store.now_ms() < due_ms <= store.now_ms() + 1_000
+    client.zincrby(DEADLINES, -1_000, ID)
+    assert store.claim_overdue(10) == (ID,)
+    store.set_deadline(ID, None)
+    assert client.zcard(DEADLINES) == 0
+
+
+def test_no_more_are_claimed_than_asked_for(store: RedisGameStore) -> None:
+    for place in range(5):
+        store.set_deadline(f"game {place}", place + 1)
+    assert store.claim_overdue(3) == ("game 0", "game 1", "game 2")
+    assert store.claim_overdue(3) == ("game 3", "game 4")
+
+
+def test_callers_share_what_is_overdue(store: RedisGameStore) -> None:
+    ids = {f"game {place}" for place in range(60)}
+    for game_id in ids:
+        store.set_deadline(game_id, 1)
+    barrier = threading.Barrier(4)
+    claimed: list[str] = []
+
+    def claim() -> None:
+        barrier.wait()
+        while mine := store.claim_overdue(5):
+            claimed.extend(mine)
+
+    threads = [threading.Thread(target=claim) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(claimed) == len(ids)
+    assert set(claimed) == ids
+
+
 def test_a_dead_server_is_unavailable_and_comes_back() -> None:
     with RedisServer("--appendonly", "yes", "--appendfsync", "always") as server:
         client = redis.Redis.from_url(server.url, socket_timeout=1, socket_connect_timeout=1, retry=None)
@@ -296,11 +529,18 @@ def test_a_dead_server_is_unavailable_and_comes_back() -> None:
             lambda: store.events(ID, 0, 10),
             lambda: store.actions(ID),
             lambda: store.list_public(Status.LOBBY, None, 10, None),
+            lambda: store.reserve_id("name", ID),
+            lambda: store.retry_record(ID, "name"),
+            store.now_ms,
+            lambda: store.mark_present(ID, 0),
+            lambda: store.claim_overdue(1),
+            lambda: store.set_deadline(ID, 7),
+            lambda: store.set_deadline(ID, None),
             store.ping,
         ):
             with pytest.raises(StoreUnavailableError):
                 attempt()
         server.start()
-        assert store.load(ID) == game
+        assert stored(store) == game
         store.commit(after(game), game, [])
         client.close()

@@ -26,6 +26,7 @@ def to_json(record: GameRecord) -> dict[str, Json]:
         "commitment": record.commitment,
         "seed": record.seed.hex(),
         "first_dealer": record.first_dealer,
+        "rematch": record.rematch,
         "hands": [_hand_to_json(hand) for hand in record.hands],
         "score": list(record.score),
         "result": {"winner": record.result.winner, "reason": str(record.result.reason)},

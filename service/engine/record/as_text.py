@@ -38,6 +38,7 @@ def _header(record: GameRecord) -> list[str]:
         **{f"Seat{number}": seat.name for number, seat in enumerate(record.seats)},
         "Teams": " ".join(str(seat.team) for seat in record.seats),
         "FirstDealer": str(record.first_dealer),
+        **({"Rematch": "true"} if record.rematch else {}),
         "Score": _score(record.score),
         "Result": f"team {record.result.winner} by {record.result.reason}",
         "Commitment": record.commitment,

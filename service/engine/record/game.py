@@ -104,6 +104,8 @@ class GameRecord:
     hands: tuple[HandRecord, ...]
     score: Score
     result: Result
+    rematch: bool = False
+    """Then the first dealer follows from the game before, and the seed does not say it."""
 
 
 def commitment_of(seed: bytes) -> str:
@@ -131,12 +133,16 @@ def build_record(
     seed: bytes,
     log: Iterable[str],
     dealer: Shuffle,
+    first_dealer: Seat | None = None,
 ) -> GameRecord:
     """The record of the game whose actions, as tokens, are *log*; *names* are those of the seats.
 
-    Raises `RecordError` if the log is not one whole game, from the first hand to its result.
+    *first_dealer*: of a rematch; None: the seed draws. Raises `RecordError` if the log is not one whole game, from the
+    first hand to its result.
     """
-    first_dealer = dealer.first_dealer(seed, rules.seats)
+    rematch = first_dealer is not None
+    if first_dealer is None:
+        first_dealer = dealer.first_dealer(seed, rules.seats)
     state = flow.new_game(rules, first_dealer).state
     tokens = iter(log)
     hands: list[HandRecord] = []
@@ -157,6 +163,7 @@ def build_record(
         hands=tuple(hands),
         score=state.table.score,
         result=state.table.result,
+        rematch=rematch,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from typing import Final, NoReturn, TypeVar
 
-from service.engine.actions import ACTIONS, HIGHEST_SLOT, Action, CutKind, MalformedActionError, Member
+from service.engine.actions import HIGHEST_SLOT, LOGGED_ACTIONS, Action, CutKind, MalformedActionError, Member
 from service.engine.cards import ALL_CARDS, HAND_SIZE, Card, Deck
 from service.engine.record.as_json import FORMAT
 from service.engine.record.game import GameRecord, HandRecord, RecordError, SeatRecord, score_after
@@ -51,6 +51,7 @@ _LONGEST_QUOTE: Final = 30
 ID: Final = re.compile(r"[0-9A-Za-z_-]{1,64}")
 VARIANT: Final = re.compile(r"[a-z0-9-]{1,64}")
 HEX_256: Final = re.compile(r"[0-9a-f]{64}")
+_GAME_MEMBERS: Final = [field.name for field in fields(GameRecord) if field.name != "rematch"]
 _HAND_MEMBERS: Final = [field.name for field in fields(HandRecord) if field.name != "score"]
 
 
@@ -59,7 +60,7 @@ def from_json(value: object) -> GameRecord:
 
     Raises `RecordError` with the place: "hands[2].actions[4].card: '9Z' is not a card".
     """
-    record = _Node(value, "").members(("format", *(field.name for field in fields(GameRecord))))
+    record = _Node(value, "").members(("format", *_GAME_MEMBERS), ("rematch",))
     record["format"].integer(FORMAT, FORMAT)
     rules = read_rules(record["rules"].value, "rules")
     result = record["result"].members(("winner", "reason"))
@@ -74,6 +75,7 @@ def from_json(value: object) -> GameRecord:
         hands=_read_hands(record["hands"], rules),
         score=record["score"].score(),
         result=Result(result["winner"].integer(0, 1), result["reason"].choice(GameReason)),
+        rematch="rematch" in record and record["rematch"].boolean(),
     )
 
 
@@ -306,9 +308,9 @@ _MEMBERS: Final[dict[str, Callable[[_Node], Card | Member]]] = {
 
 def _read_action(node: _Node) -> SeatAction:
     kind = node.members(("type",), ("seat", *_MEMBERS))["type"]
-    cls = ACTIONS.get(kind.text())
+    cls = LOGGED_ACTIONS.get(kind.text())
     if cls is None:
-        kind.fail(f"must be one of {', '.join(ACTIONS)}, not {kind.quoted}")
+        kind.fail(f"must be one of {', '.join(LOGGED_ACTIONS)}, not {kind.quoted}")
     needed = [field.name for field in fields(cls) if field.default is MISSING]
     members = node.members(("seat", "type", *needed), [field.name for field in fields(cls)])
     seat = members["seat"].integer(0, HIGHEST_SEAT)

@@ -55,6 +55,7 @@ def from_text(text: str) -> GameRecord:
         commitment=tags.take("Commitment", HEX_256)[0],
         seed=bytes.fromhex(tags.take("Seed", HEX_256)[0]),
         first_dealer=int(tags.take("FirstDealer", _SEAT)[0]),
+        rematch="Rematch" in tags and bool(tags.take("Rematch", re.compile("true"))),
         score=_read_score(tags.take("Score", _SCORE)),
         result=Result(int(result[1]), GameReason(result[2])),
         hands=tuple(_read_hands(lines, rules)),

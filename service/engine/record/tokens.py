@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from service.engine.actions import Accept, Action, Cut, CutKind, Deal, Fold, Play, Raise, Resign, Show
+from service.engine.actions import Abandon, Accept, Action, Cut, CutKind, Deal, Fold, Play, Raise, Resign, Show
 from service.engine.cards import Card
 from service.engine.rules import Penalty
 from service.engine.state import DealFrom, DealStyle, Seat
@@ -22,11 +22,11 @@ _TOKEN: Final = re.compile(
         | cut(?P<at>{_NUMBER})
         | cut-(?P<cut>{CutKind.DRY}|{CutKind.NONE})(?:>(?P<take_for>[0-5]))?
         | deal-(?P<deal_from>{"|".join(DealFrom)})-(?P<deal_style>[13])
-        | (?P<plain>accept|fold|show|resign)
+        | (?P<plain>accept|fold|show|resign|abandon)
     )""",
     re.VERBOSE,
 )
-_PLAIN: Final = {action.type: action for action in (Accept(), Fold(), Show(), Resign())}
+_PLAIN: Final = {action.type: action for action in (Accept(), Fold(), Show(), Resign(), Abandon())}
 _DEAL_STYLES: Final = {"1": DealStyle.ONE_BY_ONE, "3": DealStyle.THREE_AT_A_TIME}
 
 
