@@ -21,9 +21,7 @@ from service.engine.events import (
     ViraShown,
 )
 from service.engine.rules import (
-    AllTied,
     Dealing,
-    ElevenAllTied,
     IronCards,
     RuleSet,
     TieLeader,
@@ -48,7 +46,6 @@ from service.engine.state import (
     Table,
     Team,
     Trick,
-    other_team,
     team_of,
 )
 
@@ -265,26 +262,12 @@ def hand_result(results: Sequence[Team | None]) -> tuple[bool, Team | None]:
     return True, first if third[0] is None else third[0]
 
 
-def winner_if_all_tied(table: Table) -> Team | None:
-    """Who wins the hand of *table* if all its tricks tie; None: nobody."""
-    rules, hand = table.rules, table.hand
-    assert hand is not None
-    eleven_team = table.eleven_team
-    if eleven_team is not None and rules.eleven_all_tied is ElevenAllTied.OPPONENTS:
-        return other_team(eleven_team)
-    return {
-        AllTied.NOBODY: None,
-        AllTied.DEALER_TEAM: team_of(hand.dealer),
-        AllTied.LEADER_TEAM: team_of(table.leader),
-    }[rules.all_tied]
-
-
 def _end_played_hand(state: GameState, winner: Team | None) -> Transition:
     hand = state.table.hand
     assert hand is not None
     if winner is not None:
         return win_hand(state, winner, hand.value, HandReason.TRICKS)
-    winner = winner_if_all_tied(state.table)
+    winner = state.table.winner_if_all_tied
     if winner is not None:
         return win_hand(state, winner, hand.value, HandReason.ALL_TIED)
     ended = close_hand(state, HandReason.ALL_TIED)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from service.engine.cards import COVERED_STRENGTH
-from service.engine.flow import hand_result, trick_result, winner_if_all_tied
+from service.engine.flow import hand_result, trick_result
 from service.engine.rules import TieLeader
 from service.engine.state import Seat, Team, team_of
 from service.engine.view import PlayerView
@@ -78,7 +78,7 @@ def position_of(view: PlayerView) -> Position:
         hand_leader=table.leader,
         tie_leader=rules.tie_leader,
         covered_from_trick=rules.covered_from_trick,
-        all_tied_wins=winner_if_all_tied(table) == team_of(view.viewer),
+        all_tied_wins=table.winner_if_all_tied == team_of(view.viewer),
         results=hand.results,
         opener=view.viewer if running is None else running.opener,
         played=()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from service.engine.cards import HAND_SIZE, Card, Strengths, manilhas_of, strengths
-from service.engine.rules import IronCards, Penalty, RuleSet
+from service.engine.rules import AllTied, ElevenAllTied, IronCards, Penalty, RuleSet
 
 Seat = int
 """0..n-1 in the order of play."""
@@ -266,6 +266,18 @@ class Table:
         """The seat after the dealer, first to play."""
         assert self.hand is not None
         return (self.hand.dealer + 1) % self.rules.seats
+
+    @property
+    def winner_if_all_tied(self) -> Team | None:
+        """Who wins the hand if all its tricks tie; None: nobody."""
+        assert self.hand is not None
+        if self.eleven_team is not None and self.rules.eleven_all_tied is ElevenAllTied.OPPONENTS:
+            return other_team(self.eleven_team)
+        return {
+            AllTied.NOBODY: None,
+            AllTied.DEALER_TEAM: team_of(self.hand.dealer),
+            AllTied.LEADER_TEAM: team_of(self.leader),
+        }[self.rules.all_tied]
 
     def cards_left(self, seat: Seat) -> int:
         if self.hand is None or not self.hand.is_dealt:

@@ -7,15 +7,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from service.engine.cards import Card
+from service.engine.cards import Card, Deck
+from service.engine.rules import RuleSet, TieLeader
 from service.engine.state import (
     CoveredCard,
     GameState,
+    Hand,
+    Kind,
     Phase,
     Seat,
     Table,
+    Team,
+    other_team,
     team_of,
 )
+
+__all__ = [
+    "Card",
+    "CoveredCard",
+    "Deck",
+    "Hand",
+    "Kind",
+    "Phase",
+    "PlayerView",
+    "RuleSet",
+    "Seat",
+    "Slot",
+    "Table",
+    "Team",
+    "TieLeader",
+    "other_team",
+    "sees",
+    "team_of",
+    "view_for",
+]
+"""With the types of what a view holds, so that its readers (the bots) need no other module."""
 
 
 @dataclass(frozen=True, slots=True)
