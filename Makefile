@@ -5,7 +5,7 @@ GAMES ?= 1
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test demo lint leaks scenarios chaos lock clean
+.PHONY: run test demo lint leaks scenarios chaos bench bench-growth bench-profile lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
@@ -32,12 +32,23 @@ leaks: .venv/dev
 chaos: .venv/dev
 	$(BIN)/python -m tests.chaos $(NAME)
 
+bench: .venv/dev .venv/bench benchmarks/boardgame/node_modules
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
+
+bench-growth: .venv/dev
+	$(BIN)/python -m benchmarks.growth
+
+bench-profile: .venv/dev
+	$(BIN)/python -m benchmarks.layers
+
 lock: .venv/dev
 	$(BIN)/uv pip compile -q --no-header --universal pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group dev pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --no-header --universal --group pyproject.toml:bench -o benchmarks/requirements.txt
+	cd benchmarks/boardgame && npm install --silent --package-lock-only && node without-urls.cjs
 
 clean:
-	rm -rf .venv
+	rm -rf .venv benchmarks/boardgame/node_modules
 
 .venv/run: requirements.txt
 	$(PYTHON) -m venv .venv
@@ -48,3 +59,12 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -r requirements-dev.txt
 	touch $@ .venv/run
+
+.venv/bench: benchmarks/requirements.txt
+	$(PYTHON) -m venv $@
+	$@/bin/pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+benchmarks/boardgame/node_modules: benchmarks/boardgame/package-lock.json
+	cd benchmarks/boardgame && npm ci --silent
+	touch $@

@@ -20,11 +20,17 @@ STARTS_WITHIN_SECONDS = 20
 
 
 class LiveServer:
-    """The service with its workers; a context manager. It logs to *log*, or where the tests' own errors go."""
+    """The service with its workers; a context manager. It logs to *log*, or where the tests' own errors go.
 
-    def __init__(self, environ: Mapping[str, str] | None = None, log: Path | None = None) -> None:
+    *app*: another one in its place, with the service's settings of the server.
+    """
+
+    def __init__(
+        self, environ: Mapping[str, str] | None = None, log: Path | None = None, app: str | None = None
+    ) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self._app = app
         self._environ = {"TRUCO_DRAIN_SECONDS": "0", **(environ or {})}
         self._log = log
         self.process: subprocess.Popen[bytes] | None = None
@@ -32,6 +38,8 @@ class LiveServer:
     def start(self) -> None:
         """Returns when it is ready."""
         command = [sys.executable, "-m", "gunicorn", "-c", "python:service.gunicorn_conf", "--log-level", "warning"]
+        if self._app is not None:
+            command.append(self._app)
         environ = {**os.environ, "PORT": str(self.port), **self._environ}
         if self._log is None:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environ)

@@ -44,6 +44,11 @@ class RedisServer:
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
 
+    @property
+    def process_id(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Start, or start again with the same port and directory; returns when it answers."""
         self._process = subprocess.Popen(

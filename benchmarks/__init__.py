@@ -1,0 +1,1 @@
+"""How fast it is, beside what it is built of and what one would use instead. See README.md."""
