@@ -177,11 +177,8 @@ def ratios(results: Results) -> dict[str, Rounds]:
 
 def report(results: Results, plan: Plan) -> None:
     print(f"{machine()}\n{peers.versions()}, {engines.versions()}.")
-    print(
-        f"\nMedian of {plan.rounds} rounds (lowest–highest); a burst of load lasts {plan.seconds} s. The cores are shared by"
-        " server, Redis and load. CPU is for one request; *by CPU* is the ratio of all of it, which a busy machine"
-        " disturbs less."
-    )
+    print(f"\nMedian of {plan.rounds} rounds (lowest–highest); a burst of load lasts {plan.seconds} s.")
+    print("The cores are shared by server, Redis and load. CPU is for one request; *by CPU* is the ratio of all of it.")
     if "states_kept" not in {setting.name for setting in fields(Settings)}:
         print(f'\n**The service has no setting {STATES_KEPT}: "{KEPT}" is the same as "{SERVICE}".**')
     for operation in (ACTION, VIEW, NOT_MODIFIED, CREATE):

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
+from service.api.limits import Rate
+from service.api.problems import ProblemError
 from service.waiting import Waiter
 from tests.api.conftest import make_site
 from tests.api.driver import UNLIMITED, Clock, Site, Started, answer, at_once, body_of
@@ -166,6 +168,35 @@ def test_without_limits_nobody_is_refused(site: Site) -> None:
     for _ in range(30):
         assert game.get(None).status_code == 200
         assert answer(game.post(0, {"type": "fold", "expected_version": 9})) == (409, "version_conflict")
+
+
+def test_what_was_used_up_comes_back_bit_by_bit() -> None:
+    now = [1_000.0]
+    rate = Rate("2/minute", lambda: now[0])
+    for seconds in (0, 0, 30, 30, 60 + 3_600, 0):
+        now[0] += seconds
+        rate.hit("Ana")
+    for seconds in (0, 29.9):
+        now[0] += seconds
+        with pytest.raises(ProblemError, match="at most 2/minute; wait 30 s" if not seconds else "wait 1 s"):
+            rate.hit("Ana")
+    now[0] += 0.2
+    rate.hit("Ana")
+
+
+def test_who_has_nothing_to_make_up_for_is_forgotten() -> None:
+    now = [1_000.0]
+    rate = Rate("1/minute", lambda: now[0])
+    rate.hit("Ana")
+    for number in range(10_000):
+        now[0] += 0.001
+        rate.hit(str(number))
+    with pytest.raises(ProblemError):
+        rate.hit("Ana")
+    now[0] += 60
+    for number in range(10_000):
+        rate.hit(f"{number} later")
+    assert len(rate._made_up_at) == 10_000, "those before are gone"
 
 
 def test_limits_are_kept_when_many_ask_at_once(clock: Clock) -> None:
