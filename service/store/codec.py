@@ -9,6 +9,7 @@ every format that ever was are kept in tests/store/states/.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Final
 
@@ -83,6 +84,13 @@ _RULE_FIELDS: Final = (
 """The whole rule set is stored, so that editing a preset cannot change a running game."""
 
 
+_Rules = tuple[str | int | bool | tuple[str | int, ...] | None, ...]
+
+
+_RULE_SETS_KEPT: Final = 256
+"""Most games have the rules of a preset."""
+
+
 class _Trick(Struct, frozen=True, array_like=True):
     opener: int
     plays: list[int | None]
@@ -133,7 +141,7 @@ class _State(Struct, frozen=True, array_like=True):
 class _Game(Struct, frozen=True, array_like=True):
     created_at_ms: int
     variant: str
-    rules: list[str | int | bool | list[str | int] | None]
+    rules: _Rules
     is_public: bool
     chairs: list[tuple[str | None, bytes | None]]
     last_seq: int
@@ -176,12 +184,11 @@ _unpack_metadata = msgspec.json.Decoder(dict[str, str]).decode
 
 def encode(game: Game, nonce: bytes) -> bytes:
     """The bytes of *game* without its metadata. *nonce*, ASCII without spaces, tells this commit from any other."""
-    rules = to_plain(game.rules)
     owners = [chair.owner_hash for chair in game.chairs]
     packed = _Game(
         created_at_ms=game.created_at_ms,
         variant=game.variant,
-        rules=[_rule(rules[name]) for name in _RULE_FIELDS],
+        rules=_rules_to_struct(game.rules),
         is_public=game.is_public,
         chairs=[(chair.name, chair.token_hash) for chair in game.chairs],
         last_seq=game.last_seq,
@@ -211,7 +218,7 @@ def decode(game_id: str, stored: bytes, metadata: bytes | None) -> Game:
 
 def _read(game_id: str, version: int, body: bytes, metadata: dict[str, str]) -> Game:
     packed = _unpack(body)
-    rules = from_plain(dict(zip(_RULE_FIELDS, packed.rules, strict=True)))
+    rules = _rules_from_struct(packed.rules)
     return Game(
         id=game_id,
         version=version,
@@ -262,8 +269,19 @@ def decode_event(stored: bytes) -> LoggedEvent:
     return LoggedEvent(event.seq, event.version, event.at_ms, event.type, event.seat, event.data)
 
 
-def _rule(value: Plain) -> str | int | list[str | int] | None:
-    return value if value is None or isinstance(value, str | int) else list(value)
+@lru_cache(_RULE_SETS_KEPT)
+def _rules_to_struct(rules: RuleSet) -> _Rules:
+    plain = to_plain(rules)
+    return tuple(_rule(plain[name]) for name in _RULE_FIELDS)
+
+
+@lru_cache(_RULE_SETS_KEPT)
+def _rules_from_struct(packed: _Rules) -> RuleSet:
+    return from_plain(dict(zip(_RULE_FIELDS, packed, strict=True)))
+
+
+def _rule(value: Plain) -> str | int | tuple[str | int, ...] | None:
+    return value if value is None or isinstance(value, str | int) else tuple(value)
 
 
 def _state_to_struct(state: GameState) -> _State:
