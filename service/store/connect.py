@@ -30,8 +30,9 @@ _SENTINEL_PATIENCE_SECONDS: Final = 0.2
 
 OPERATIONS_AT_ONCE: Final = 200
 """Of one process."""
-_MOST_CONNECTIONS: Final = OPERATIONS_AT_ONCE + 50
-"""The client raises when it would need more, and by default after a hundred. Some are used beside the store."""
+_MOST_CONNECTIONS: Final = 2 * OPERATIONS_AT_ONCE + 50
+"""The client raises when it would need more, and by default after a hundred. Scripts keep theirs, other commands may
+need as many, and some are used beside the store."""
 
 
 class UrlError(ValueError):

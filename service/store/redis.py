@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Final, cast
 
 import redis
-from redis.commands.core import Script
+from redis.commands.core import Script as ClientScript
 from redis.exceptions import RedisClusterException
 
 from service.engine.state import Seat
@@ -35,6 +35,7 @@ from service.store.base import (
     VersionConflictError,
 )
 from service.store.connect import OPERATIONS_AT_ONCE
+from service.store.script import Connections, Script
 
 CLIENT_ERRORS: Final = (redis.RedisError, RedisClusterException)
 """All that the client raises; what it says of a whole cluster is no `RedisError`."""
@@ -82,11 +83,18 @@ class RedisGameStore:
         self._clock = clock
         self._ttl_seconds = ttl_seconds
         self._events_kept = events_kept
-        self._load = _script(client, "load.lua")
-        self._commit = _script(client, "commit.lua")
-        self._delete = _script(client, "delete.lua")
-        self._claim = _script(client, "claim.lua")
-        self._present = _script(client, "present.lua")
+        self._connections = Connections(client) if isinstance(client, redis.Redis) else None
+        self._load = self._script("load.lua")
+        self._commit = self._script("commit.lua")
+        self._delete = self._script("delete.lua")
+        self._claim = self._script("claim.lua")
+        self._present = self._script("present.lua")
+
+    def _script(self, name: str) -> Script | ClientScript:
+        text = resources.files(__package__).joinpath(name).read_text("utf-8")
+        if self._connections is None:  # of a cluster, the client knows which server to ask
+            return self._client.register_script(text)
+        return Script(self._connections, text)
 
     def load(self, game_id: str, retry_name: str | None = None) -> Loaded | None:
         keys = [_state_key(game_id), _metadata_key(game_id), _presence_key(game_id)]
@@ -277,6 +285,8 @@ class RedisGameStore:
             if isinstance(error, redis.ReadOnlyError):
                 # the master has changed; new connections may find the new one
                 self._client.connection_pool.disconnect(inuse_connections=False)
+                if self._connections is not None:
+                    self._connections.disconnect()
             raise StoreUnavailableError(str(error)) from error
         finally:
             self._places.release()
@@ -344,7 +354,3 @@ def _retry_key(game_id: str, retry_name: str) -> str:
 
 def _list_key(status: Status) -> str:
     return f"truco:games:{status}"
-
-
-def _script(client: redis.Redis, name: str) -> Script:
-    return client.register_script(resources.files(__package__).joinpath(name).read_text("utf-8"))
