@@ -97,6 +97,8 @@ class Action:
     """One thing a seat does. The fields of a subclass are its members in JSON, by the same names."""
 
     type: ClassVar[str]
+    phases: ClassVar[frozenset[Phase]] = frozenset()
+    """Of a hand, in which it can be legal and is offered; in others nobody need ask."""
 
     @classmethod
     def can_occur(cls, rules: RuleSet) -> bool:
@@ -131,6 +133,7 @@ class Play(Action):
     """Lay a card, named by itself or by its slot; in a blind hand by its slot only."""
 
     type = "play"
+    phases = frozenset((Phase.PLAY,))
     card: Card | None = None
     slot: int | None = None
     covered: bool = False
@@ -143,10 +146,12 @@ class Play(Action):
 
     @classmethod
     def candidates(cls, view: PlayerView) -> Iterable[Play]:
+        if view.table.hand is None or view.table.hand.to_play != view.viewer:
+            return  # a view is asked for after every action, mostly by a seat that is not in turn
         for held in view.own:
-            named = cls(slot=held.slot) if held.card is None else cls(card=held.card)
-            yield named
-            yield replace(named, covered=True)
+            slot = held.slot if held.card is None else None
+            yield cls(card=held.card, slot=slot)
+            yield cls(card=held.card, slot=slot, covered=True)
 
     def check(self, view: PlayerView) -> None:
         seat, hand = _seat_and_hand(view)
@@ -187,6 +192,12 @@ class Raise(Action):
     """Ask for the next step of the ladder. Where that is not allowed it costs `penalty`, or is refused."""
 
     type = "raise"
+    phases = frozenset(
+        (
+            Phase.PLAY,
+            Phase.ANSWER,
+        )
+    )
     to: int | None = None
     """The next step; None means just that."""
     penalty: Penalty | None = None
@@ -291,6 +302,12 @@ class _Answer(Action):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accept(_Answer):
     type = "accept"
+    phases = frozenset(
+        (
+            Phase.ELEVEN,
+            Phase.ANSWER,
+        )
+    )
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         hand = state.table.hand
@@ -307,6 +324,12 @@ class Accept(_Answer):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold(_Answer):
     type = "fold"
+    phases = frozenset(
+        (
+            Phase.ELEVEN,
+            Phase.ANSWER,
+        )
+    )
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         hand = state.table.hand
@@ -326,6 +349,7 @@ class Show(Action):
     """Lay the held cards open as a proven win; the hand ends at once (S2, "Mão de 11")."""
 
     type = "show"
+    phases = frozenset((Phase.PLAY,))
 
     @classmethod
     def can_occur(cls, rules: RuleSet) -> bool:
@@ -357,6 +381,7 @@ class Cut(Action):
     """Cut the pack, or leave it as it is and perhaps take its top three cards for a seat of the team (S2)."""
 
     type = "cut"
+    phases = frozenset((Phase.CUT,))
     cut: CutKind
     at: int | None = None
     """How many cards go from top to bottom."""
@@ -375,8 +400,6 @@ class Cut(Action):
     @classmethod
     def candidates(cls, view: PlayerView) -> Iterable[Cut]:
         rules = view.table.rules
-        if view.table.hand is None or view.table.hand.phase is not Phase.CUT:
-            return  # there are many, and a view is asked for in every phase
         for at in range(1, len(rules.deck.cards)):
             yield cls(cut=CutKind.AT, at=at)
         for cut in (CutKind.DRY, CutKind.NONE):
@@ -416,6 +439,7 @@ class Deal(Action):
     """Deal from one end of the pack; the choice cannot change after the first card, so it is one action (S2)."""
 
     type = "deal"
+    phases = frozenset((Phase.DEAL,))
     deal_from: DealFrom
     deal_style: DealStyle
 
@@ -479,16 +503,20 @@ LOGGED_ACTIONS: Final = {**ACTIONS, Abandon.type: Abandon}
 HIGHEST_SLOT: Final = HAND_SIZE - 1
 
 
+_OFFERED: Final = {phase: tuple(cls for cls in ACTIONS.values() if phase in cls.phases) for phase in Phase}
+
+
 def legal_actions(view: PlayerView) -> tuple[Action, ...]:
     """Every action that the viewer may take now, each once in its shortest form; () for a spectator."""
-    if view.viewer is None or view.table.hand is None:
+    hand = view.table.hand
+    if view.viewer is None or hand is None or view.table.result is not None:
         return ()
-    return tuple(action for cls in ACTIONS.values() for action in cls.candidates(view) if is_legal(view, action))
+    return tuple(action for cls in _OFFERED[hand.phase] for action in cls.candidates(view) if _passes(view, action))
 
 
-def is_legal(view: PlayerView, action: Action) -> bool:
+def _passes(view: PlayerView, action: Action) -> bool:
     try:
-        check(view, action)
+        action.check(view)
     except IllegalActionError:
         return False
     return True
