@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import redis
 from flask import Flask, Response, request
 from flask_cors import CORS
+from flask_cors.core import FLASK_CORS_EVALUATED
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.api import games as game_routes
@@ -127,6 +128,12 @@ def _open_doors(app: Flask, settings: Settings) -> None:
         max_age=86_400,
         send_wildcard=True,
     )
+
+    @app.after_request  # so it comes before the one of CORS
+    def _(response: Response) -> Response:
+        if "Origin" not in request.headers:  # no page of another origin asks
+            setattr(response, FLASK_CORS_EVALUATED, True)
+        return response
 
 
 _PAGE_POLICY = (

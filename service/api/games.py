@@ -20,6 +20,7 @@ from service.views import GameView
 from service.waiting import Waiter, Waiting
 
 JSON: Final = "application/json"
+ANYTHING: Final = "*/*"
 NOTATION: Final = "text/plain"
 OFFERED: Final = {"get_record": (JSON, NOTATION), "stream_events": (stream.MEDIA_TYPE,)}
 """The media types of operations that answer something else than JSON."""
@@ -34,15 +35,21 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
 
     @api.before_request
     def _() -> None:
+        if request.headers.get("Accept", ANYTHING) in (ANYTHING, JSON) and request.endpoint != "v1.stream_events":
+            return  # what nearly every client sends, without weighing it against what there is
         offered = [*OFFERED.get((request.endpoint or "").removeprefix("v1."), (JSON,)), MEDIA_TYPE]
         if request.accept_mimetypes and request.accept_mimetypes.best_match(offered) is None:
             raise ProblemError("not_acceptable", f"this operation answers {', '.join(offered)}")
 
     @api.after_request
     def _(response: Response) -> Response:
-        response.headers.setdefault("Cache-Control", "private, no-cache")
-        if "public" not in response.headers["Cache-Control"]:
+        headers = response.headers
+        if "public" in headers.setdefault("Cache-Control", "private, no-cache"):
+            return response
+        if "Vary" in headers:
             response.vary.add("Authorization")
+        else:
+            headers["Vary"] = "Authorization"
         return response
 
     @api.get("/variants")
