@@ -207,9 +207,14 @@ class Games:
         _seat_of(entry)
         return entry
 
-    def look(self, entry: Entry) -> GameView:
+    def refuse_strangers(self, entry: Entry) -> None:
         """Raises `RefusedError`: `missing_token` if a spectator looks at a private game."""
-        _refuse_strangers(entry)
+        if entry.viewer == Viewer() and not entry._game.is_public:
+            raise RefusedError(Code.MISSING_TOKEN, "a private game shows itself only to its tokens")
+
+    def look(self, entry: Entry) -> GameView:
+        """Raises `RefusedError`: `missing_token` as `refuse_strangers` does."""
+        self.refuse_strangers(entry)
         return view_of(entry._found, entry.viewer)
 
     def look_again(self, entry: Entry) -> Entry:
@@ -493,12 +498,12 @@ class Games:
 
     def events(self, entry: Entry, after: int, limit: int) -> EventPage:
         """Raises `RefusedError`: `missing_token` if a spectator looks at a private game."""
-        _refuse_strangers(entry)
+        self.refuse_strangers(entry)
         return self._store.events(entry._game.id, after, limit)
 
     def record(self, entry: Entry) -> GameRecord:
         """The whole finished game with its seed. Raises `RefusedError`: `missing_token`, `game_not_finished`."""
-        _refuse_strangers(entry)
+        self.refuse_strangers(entry)
         game = entry._game
         if game.status is not Status.FINISHED:
             raise RefusedError(Code.GAME_NOT_FINISHED, "decks and seed stay secret until the game is over")
@@ -644,11 +649,6 @@ def _viewer_with(game: Game, token: str, leaving: Seat | None) -> Viewer:
                 break
             return Viewer(seat=seat)
     raise RefusedError(Code.INVALID_TOKEN, "the token does not open this game")
-
-
-def _refuse_strangers(entry: Entry) -> None:
-    if entry.viewer == Viewer() and not entry._game.is_public:
-        raise RefusedError(Code.MISSING_TOKEN, "a private game shows itself only to its tokens")
 
 
 def _seat_of(entry: Entry) -> Seat:

@@ -89,15 +89,17 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     @api.get("/games/<game_id>")
     def get_game(game_id: str) -> Response:
         entry = _enter_to_read(game_id)
-        view, after, seconds = games.look(entry), read.after_version(), read.wait_seconds()
-        if seconds and after is not None and view.version <= after:
+        games.refuse_strangers(entry)
+        after, seconds = read.after_version(), read.wait_seconds()
+        if seconds and after is not None and entry.version <= after:
             news = _wait_for_news(entry, seconds, lambda now: now if now.version > after else None)
-            view = games.look(news or games.look_again(entry))
-        if not request.if_none_match.contains_weak(_etag(view)):
-            return _answer(present.present_view(view), of=view)
-        response = Response(status=304)
-        response.set_etag(_etag(view), weak=True)
-        return response
+            entry = news or games.look_again(entry)
+        if request.if_none_match.contains_weak(_etag(entry)):
+            response = Response(status=304)
+            response.set_etag(_etag(entry), weak=True)
+            return response
+        view = games.look(entry)
+        return _answer(present.present_view(view), of=view)
 
     @api.delete("/games/<game_id>")
     def cancel_game(game_id: str) -> Response:
@@ -218,9 +220,9 @@ def _answer(body: Json, status: int = 200, of: GameView | None = None, is_replay
     return response
 
 
-def _etag(view: GameView) -> str:
+def _etag(of: GameView | Entry) -> str:
     """Never a hash of the content: that could be searched for hidden cards."""
-    return f"v{view.version}-{view.viewer.tag}"
+    return f"v{of.version}-{of.viewer.tag}"
 
 
 def _constant(body: Json) -> Response:
