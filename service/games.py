@@ -601,6 +601,8 @@ def _with_chair(game: Game, seat: Seat, chair: Chair) -> Game:
 def _with_timeouts(game: Game, seat: Seat, count: int) -> Game:
     """With *count* turns in a row that *seat* let run out."""
     counts = game.timeouts or (0,) * game.rules.seats
+    if counts[seat] == count:
+        return game
     return replace(game, timeouts=(*counts[:seat], count, *counts[seat + 1 :]))
 
 

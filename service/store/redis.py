@@ -6,12 +6,13 @@ lists of public games by status: written before the commit that makes them true,
 
 from __future__ import annotations
 
+import queue
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
+from types import TracebackType
 from typing import Final, cast
 
 import redis
@@ -78,12 +79,11 @@ class RedisGameStore:
     ) -> None:
         """*clock*, milliseconds since 1970, in place of Redis's own time: for tests."""
         self._client = client
-        self._places = threading.BoundedSemaphore(OPERATIONS_AT_ONCE)
-        self._has_failed = False
         self._clock = clock
         self._ttl_seconds = ttl_seconds
         self._events_kept = events_kept
         self._connections = Connections(client) if isinstance(client, redis.Redis) else None
+        self._operation = _Operation(client, self._connections)
         self._load = self._script("load.lua")
         self._commit = self._script("commit.lua")
         self._delete = self._script("delete.lua")
@@ -100,7 +100,7 @@ class RedisGameStore:
         keys = [_state_key(game_id), _metadata_key(game_id), _presence_key(game_id)]
         if retry_name is not None:
             keys.append(_retry_key(game_id, retry_name))
-        with self._unavailable_on_failure():
+        with self._operation:
             state, metadata, present, retry, now_ms = cast("_Found", self._load(keys=keys))
         if state is None:
             return None
@@ -136,7 +136,7 @@ class RedisGameStore:
             *map(codec.encode_event, events),
         ]
         moves_to_a_list = game.is_public and (previous is None or previous.status is not game.status)
-        with self._unavailable_on_failure():
+        with self._operation:
             if moves_to_a_list:
                 self._list(game)
             if game.deadline_ms is not None:
@@ -154,14 +154,14 @@ class RedisGameStore:
         self._client.zremrangebyrank(key, 0, -_LISTED_AT_MOST - 1)
 
     def delete(self, game: Game) -> None:
-        with self._unavailable_on_failure():
+        with self._operation:
             gone = self._delete(keys=[*_keys(game.id), _presence_key(game.id)], args=[game.version])
         if not gone:
             raise VersionConflictError(f"game {game.id} has moved on")
 
     def events(self, game_id: str, after: int, limit: int) -> EventPage:
         key = _events_key(game_id)
-        with self._unavailable_on_failure():
+        with self._operation:
             pipeline = self._client.pipeline(transaction=False)
             pipeline.xrange(key, count=1)
             pipeline.xrange(key, min=f"({after}-0", count=limit)
@@ -172,13 +172,13 @@ class RedisGameStore:
         )
 
     def actions(self, game_id: str) -> tuple[str, ...]:
-        with self._unavailable_on_failure():
+        with self._operation:
             tokens = cast("list[bytes]", self._client.lrange(_actions_key(game_id), 0, -1))
         return tuple(token.decode("ascii") for token in tokens)
 
     def list_public(self, status: Status, variant: str | None, limit: int, position: ListPosition | None) -> GamePage:
         games: list[Game] = []
-        with self._unavailable_on_failure():
+        with self._operation:
             for entry, game in self._candidates(status, position):
                 if game is None or variant not in (None, game.variant):
                     continue
@@ -237,17 +237,17 @@ class RedisGameStore:
         return [ListPosition(int(score), member.decode("ascii")) for member, score in found]
 
     def reserve_id(self, retry_name: str, game_id: str) -> str:
-        with self._unavailable_on_failure():
+        with self._operation:
             reserved = self._client.set(f"truco:retry:{retry_name}", game_id, nx=True, get=True, ex=_RETRY_SECONDS)
         return game_id if reserved is None else cast("bytes", reserved).decode("ascii")
 
     def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
-        with self._unavailable_on_failure():
+        with self._operation:
             stored = cast("bytes | None", self._client.get(_retry_key(game_id, retry_name)))
         return None if stored is None else codec.decode_retry(stored)
 
     def now_ms(self) -> int:
-        with self._unavailable_on_failure():
+        with self._operation:
             seconds, microseconds = self._client.time()
         return self._time(seconds * 1000 + microseconds // 1000)
 
@@ -255,53 +255,64 @@ class RedisGameStore:
         return redis_ms if self._clock is None else self._clock()
 
     def mark_present(self, game_id: str, seat: Seat) -> None:
-        with self._unavailable_on_failure():
+        with self._operation:
             self._present(keys=[_presence_key(game_id)], args=[seat, PRESENT_SECONDS])
 
     def claim_overdue(self, limit: int) -> tuple[str, ...]:
-        with self._unavailable_on_failure():
+        with self._operation:
             due = cast("list[bytes]", self._claim(keys=[_DEADLINES_KEY], args=[_LEASE_MS, limit]))
         return tuple(game_id.decode("ascii") for game_id in due)
 
     def set_deadline(self, game_id: str, deadline_ms: int | None) -> None:
-        with self._unavailable_on_failure():
+        with self._operation:
             if deadline_ms is None:
                 self._client.zrem(_DEADLINES_KEY, game_id)
             else:
                 self._client.zadd(_DEADLINES_KEY, {game_id: deadline_ms})
 
     def ping(self) -> None:
-        with self._unavailable_on_failure():
+        with self._operation:
             self._client.ping()
 
-    @contextmanager
-    def _unavailable_on_failure(self) -> Iterator[None]:
-        self._take_place()
-        try:
-            yield
-            self._has_failed = False
-        except CLIENT_ERRORS as error:
-            self._has_failed = True
-            if isinstance(error, redis.ReadOnlyError):
-                # the master has changed; new connections may find the new one
-                self._client.connection_pool.disconnect(inuse_connections=False)
-                if self._connections is not None:
-                    self._connections.disconnect()
-            raise StoreUnavailableError(str(error)) from error
-        finally:
-            self._places.release()
 
-    def _take_place(self) -> None:
-        """Among the operations that run at once; more would ask for more connections than there are.
+class _Operation:
+    """What runs while it is entered: one of so many at once, whose failures are those of a store.
 
-        Many waiters that are woken together queue for a while, but nobody queues for a server that does not answer.
-        """
+    More would ask for more connections than there are. Many waiters that are woken together queue for a while, but
+    nobody queues for a server that does not answer.
+    """
+
+    def __init__(self, client: redis.Redis, connections: Connections | None) -> None:
+        self._client = client
+        self._connections = connections
+        self._has_failed = False
+        self._places: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(OPERATIONS_AT_ONCE):
+            self._places.put(None)
+
+    def __enter__(self) -> None:
         for _ in range(_PLACE_TRIES):
-            if self._places.acquire(timeout=_PLACE_TRY_SECONDS):
-                return
+            with suppress(queue.Empty):
+                return self._places.get(timeout=_PLACE_TRY_SECONDS)
             if self._has_failed:
                 break
         raise StoreUnavailableError(f"{OPERATIONS_AT_ONCE} others wait for an answer")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._places.put(None)
+        if error is None:
+            self._has_failed = False
+        if not isinstance(error, CLIENT_ERRORS):
+            return
+        self._has_failed = True
+        if isinstance(error, redis.ReadOnlyError):
+            # the master has changed; new connections may find the new one
+            self._client.connection_pool.disconnect(inuse_connections=False)
+            if self._connections is not None:
+                self._connections.disconnect()
+        raise StoreUnavailableError(str(error)) from error
 
 
 _Found = tuple[bytes | None, bytes | None, list[bytes], bytes | None, bytes]
