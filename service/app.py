@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import redis
 from flask import Flask, Response, request
@@ -44,6 +45,15 @@ class Background:
         self.waiting.drain()
 
 
+_Function = TypeVar("_Function")
+
+
+class _App(Flask):
+    def ensure_sync(self, func: _Function) -> _Function:
+        """Nothing here is a coroutine; Flask would look at every function for each request."""
+        return func
+
+
 def create_app(
     settings: Settings,
     store: GameStore | None = None,
@@ -63,7 +73,7 @@ def create_app(
         Bell(client), WaitLimits(settings.waits_per_seat, settings.waits_per_address, settings.waits_per_worker)
     )
     limits = RateLimits(Rates(settings.rate_create, settings.rate_join, settings.rate_read, settings.rate_act))
-    app = Flask(__name__, static_folder=None)
+    app = _App(__name__, static_folder=None)
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
     app.register_blueprint(game_routes.routes(games, waiting, limits, settings.api_keys))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from service.engine.actions import ACTIONS, Action
 from service.engine.cards import Card
-from service.engine.rules import CALLS, SEATS, Preset, to_plain
+from service.engine.rules import CALLS, SEATS, Preset, RuleSet, to_plain
 from service.engine.state import (
     CoveredCard,
     Hand,
@@ -25,6 +26,9 @@ from service.views import GameView, SeatView
 
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
+_RULE_SETS_KEPT: Final = 256
+"""Most games have the rules of a preset."""
+
 _Faces = Mapping[tuple[int, Seat], Card]
 """The viewer's own covered cards, by trick (from 0) and seat."""
 
@@ -38,7 +42,7 @@ def present_view(view: GameView) -> dict[str, Json]:
         "version": view.version,
         "status": view.status,
         "variant": view.variant,
-        "rules": to_plain(view.rules),
+        "rules": _rules(view.rules),
         "metadata": view.metadata,
         "created_at": timestamp(view.created_at_ms),
         "viewer": {
@@ -66,6 +70,11 @@ def present_view(view: GameView) -> dict[str, Json]:
         "rematch_id": view.rematch_id,
         "server_time": timestamp(view.now_ms),
     }
+
+
+@lru_cache(_RULE_SETS_KEPT)
+def _rules(rules: RuleSet) -> Json:
+    return to_plain(rules)
 
 
 def _seat(seat: Seat, chair: SeatView, player: PlayerView | None) -> Json:
