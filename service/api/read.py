@@ -104,6 +104,8 @@ def retry(caller: str | None, gives_token: bool = False) -> Retry | None:
 
 
 def _refuse_other_media() -> None:
+    if request.content_type == "application/json" and "Content-Encoding" not in request.headers:
+        return
     media, charset = request.mimetype, request.mimetype_params.get("charset", "utf-8")
     is_json = media == "application/json" or re.fullmatch(r"application/[\w.!#$&^-]+\+json", media)
     if not is_json or charset.lower() not in ("utf-8", "utf8"):
@@ -120,7 +122,7 @@ def parse(text: bytes) -> Value:
         raise ProblemError("malformed_json", _plain_words(error)) from None
     if _depth(value) > DEEPEST:
         raise ProblemError("malformed_json", f"nested more than {DEEPEST} levels deep")
-    json.loads(text, object_pairs_hook=_refuse_duplicates)
+    _DUPLICATES.decode(text.decode())
     return value
 
 
@@ -140,6 +142,9 @@ def _refuse_duplicates(pairs: list[tuple[str, object]]) -> None:
     keys = [key for key, _ in pairs]
     if len(set(keys)) < len(keys):
         raise ProblemError("malformed_json", "an object has the same key twice")
+
+
+_DUPLICATES: Final = json.JSONDecoder(object_pairs_hook=_refuse_duplicates)
 
 
 # ---- fields ----
@@ -417,22 +422,40 @@ def seating() -> Seating:
 
 def action() -> tuple[Action, int]:
     """applyAction's body: the action and its expected version. Raises `ProblemError`, `MalformedActionError`."""
-    members = dict(_load(_ACTION, body()))
+    value = body()
+    members = dict(_load(_schema_of_action(value), value))
     expected_version = cast("int", members.pop("expected_version"))
     kind = ACTIONS[cast("str", members.pop("type"))]
-    known = {field.name: field for field in fields(kind)}
+    known = _MEMBERS[kind.type]
     problems = [
         MemberProblem(f"/{name}", "unknown", f"does not belong to {kind.type}") for name in members if name not in known
     ]
     problems += [
         MemberProblem(f"/{name}", "missing", f"is required by {kind.type}")
-        for name, field in known.items()
-        if field.default is MISSING and name not in members
+        for name, is_required in known.items()
+        if is_required and name not in members
     ]
     if problems:
         detail = f"{problems[0].pointer}: {problems[0].detail}"
         raise ProblemError("validation_failed", detail, tuple(problems))
     return kind(**members), expected_version  # type: ignore[arg-type]
+
+
+_MEMBERS: Final = {
+    kind.type: {field.name: field.default is MISSING for field in fields(kind)} for kind in ACTIONS.values()
+}
+"""Of each kind of action, and whether it needs them."""
+_COMMON: Final = frozenset(("type", "expected_version"))
+_ACTION_OF: Final = {kind: _ActionBody(only=_COMMON | members.keys()) for kind, members in _MEMBERS.items()}
+"""By type: the same fields, without those that have no business in it."""
+
+
+def _schema_of_action(value: Value) -> ma.Schema:
+    """That of its type if it has the members of that type alone: a schema goes through its fields one by one."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(value, dict) and isinstance(kind, str) and kind in _MEMBERS:
+        return _ACTION_OF[kind] if value.keys() <= _COMMON | _MEMBERS[kind].keys() else _ACTION
+    return _ACTION
 
 
 # ---- the query and the path ----
