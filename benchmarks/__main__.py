@@ -53,7 +53,7 @@ def _peers(connections: Sequence[int], all_players_at: Sequence[int]) -> list[Pe
     return [*stored, *(Peer(False, 4, number) for number in all_players_at)]
 
 
-WHOLE = Plan(5, (1, 16, 64), 1.2, 1.0, _peers((1, 16), (16,)))
+WHOLE = Plan(5, (1, 16, 64), 1.0, 1.0, _peers((1, 16), (16,)))
 QUICK = Plan(5, (16,), 0.3, 0.25, _peers((16,), ()))
 
 
