@@ -70,5 +70,6 @@ class Script:
 
 def _answer(connection: ConnectionInterface, command: Sequence[Argument]) -> object:
     connection.send_packed_command(connection.pack_command(*command))  # type: ignore[no-untyped-call]
+    time.sleep(0)  # others work while the server does; who waits for its answer waits longer
     answer: object = connection.read_response()
     return answer
