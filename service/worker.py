@@ -25,6 +25,9 @@ DRAIN_SECONDS: Final = float(os.environ.get("TRUCO_DRAIN_SECONDS") or 2)
 _LOOKS_EVERY_SECONDS: Final = 0.2
 _UNASKED_SECONDS: Final = 0.5
 """Who has connected or been answered just now may have a request on its way."""
+_A_MOMENT_SECONDS: Final = 1e-6
+"""After each request: one whose next request is there already would keep the other connections waiting. With 0 the loop
+would not look whether they have asked."""
 
 
 class _Listener(StreamServer):  # type: ignore[misc]
@@ -91,3 +94,4 @@ class DrainingWorker(GeventWorker):  # type: ignore[misc]
             super().handle_request(listener_name, req, sock, addr)
         finally:
             self._unasked[sock] = time.monotonic()
+        gevent.sleep(_A_MOMENT_SECONDS)
