@@ -5,13 +5,16 @@ GAMES ?= 1
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test demo lint leaks scenarios chaos lock clean
+.PHONY: run test test-web demo lint leaks scenarios chaos lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n 2
+
+test-web: .venv/web
+	$(BIN)/python -m pytest -n 2 tests/web
 
 demo: .venv/dev
 	$(BIN)/python -m tests.demo --games $(GAMES)
@@ -35,6 +38,7 @@ chaos: .venv/dev
 lock: .venv/dev
 	$(BIN)/uv pip compile -q --no-header --universal pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --no-header --universal --group dev pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --no-header --universal --group dev --group web pyproject.toml -o requirements-web.txt
 
 clean:
 	rm -rf .venv
@@ -48,3 +52,7 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --disable-pip-version-check -r requirements-dev.txt
 	touch $@ .venv/run
+
+.venv/web: requirements-web.txt .venv/dev
+	$(BIN)/pip install -q --disable-pip-version-check -r requirements-web.txt
+	touch $@

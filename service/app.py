@@ -13,7 +13,7 @@ from flask_cors import CORS
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from service.api import games as game_routes
-from service.api import health, problems
+from service.api import health, problems, web
 from service.api.limits import RateLimits, Rates
 from service.dealer import Dealer, SeededDealer
 from service.games import Games
@@ -68,6 +68,7 @@ def create_app(
     app.register_blueprint(game_routes.routes(games, waiting, limits, settings.api_keys))
     app.register_blueprint(health.routes(games, waiting))
     app.register_blueprint(health.docs())
+    app.register_blueprint(web.table())
     problems.register(app)
     _open_doors(app, settings)
     app.extensions["truco"] = Background(Sweeper(games), waiting)
@@ -107,7 +108,8 @@ def _open_doors(app: Flask, settings: Settings) -> None:
             del response.headers["Content-Type"]
         response.headers["X-Content-Type-Options"] = "nosniff"
         if response.mimetype == "text/html":
-            response.headers["Content-Security-Policy"] = _PAGE_POLICY
+            is_table = request.blueprint == "web"
+            response.headers["Content-Security-Policy"] = web.POLICY if is_table else _DOCS_POLICY
             response.headers["X-Frame-Options"] = "DENY"
             response.headers["Referrer-Policy"] = "no-referrer"
         return response
@@ -129,7 +131,7 @@ def _open_doors(app: Flask, settings: Settings) -> None:
     )
 
 
-_PAGE_POLICY = (
+_DOCS_POLICY = (
     "default-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; "
     "style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 )

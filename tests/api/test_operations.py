@@ -165,7 +165,6 @@ def test_head_with_an_etag(site: Site) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "/v1",
         "/v1/",
         "/v2/games",
