@@ -18,7 +18,7 @@ import { Invitation } from "./screens/lobby.js";
 import { NewGame } from "./screens/new-game.js";
 import { Record } from "./screens/record.js";
 import { resume } from "./sitting.js";
-import { nameTheLanguage } from "./words.js";
+import { nameTheLanguage, words } from "./words.js";
 
 let game = null;
 let isDue = false;
@@ -30,6 +30,7 @@ function redraw() {
   queueMicrotask(() => {
     isDue = false;
     render(screen(), document.getElementById("page"));
+    document.title = game?.isAtRest && game.isMyTurn ? `● ${words().turn.yours}` : "Truco";
   });
 }
 

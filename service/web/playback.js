@@ -26,7 +26,8 @@ const PAUSES_MS = {
   resigned: 1200,
 };
 export const PACES = { calm: 1, quick: 0.4, instant: 0 };
-const CLOCK_SHARE_MS = 3_000;
+/** What all that waits may take at most; where a clock runs, little. */
+const LONGEST_MS = { clock: 3_000, noClock: 12_000 };
 
 /** *hears* has `shown()` when there is something new to draw, and `happened(event, before)` for each event. */
 export class Playback {
@@ -38,6 +39,7 @@ export class Playback {
     this.hears = hears;
     this.queue = [];
     this.timer = null;
+    this.share = 1;
   }
 
   get isBehind() {
@@ -52,6 +54,7 @@ export class Playback {
       if (event.version > this.shown.version) this.queue.push(event);
       else this.hears.happened(event, this.shown);
     }
+    this.share = this.shareOfPauses();
     if (!this.isBehind) this.step();
   }
 
@@ -86,13 +89,22 @@ export class Playback {
     this.hears.happened(event, before);
   }
 
-  /** Where a clock runs, all that waits is shown within a few seconds. */
+  /** Time to look at *event*; none while nobody looks. */
   pauseFor(event) {
-    const wish = PACES[this.pace()] * (PAUSES_MS[event.type] ?? 0);
-    if (!this.truth.turn?.deadline) return wish;
-    const waiting = this.queue.reduce((sum, each) => sum + (PAUSES_MS[each.type] ?? 0), PAUSES_MS[event.type] ?? 0);
-    return wish * Math.min(1, CLOCK_SHARE_MS / waiting);
+    if (document.visibilityState === "hidden") return 0;
+    return PACES[this.pace()] * this.share * msOf(event);
   }
+
+  /** The share of the usual pauses that there is time for. */
+  shareOfPauses() {
+    const most = this.truth.turn?.deadline ? LONGEST_MS.clock : LONGEST_MS.noClock;
+    const all = this.queue.reduce((sum, event) => sum + msOf(event), 0);
+    return Math.min(1, most / all);
+  }
+}
+
+function msOf(event) {
+  return PAUSES_MS[event.type] ?? 0;
 }
 
 /** *view* with *event* laid on it. *truth*, the latest view, lends what no event may say: the viewer's own cards. */

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from playwright.sync_api import expect
 
+from service.engine.rules import RaiseTiming
 from tests.api.driver import Site, Started
 from tests.table import PlayedTable, table
 from tests.web.conftest import Seat
@@ -171,6 +173,7 @@ def test_a_blind_mao_de_ferro_to_the_end(person: Seat, site: Site) -> None:
     ana.page.get_by_role("button", name="Jogar carta 2, às cegas").click()
     expect(bia.page.get_by_role("img", name="Ana: 2 de paus")).to_be_visible()
     bia.page.get_by_role("button", name="Jogar carta 3, às cegas").click()
+    expect(ana.page.get_by_role("img", name="Bia: 7 de ouros")).to_be_visible()
     assert_unseen(site, ana, bia)
     expect(ana.hand).to_have_count(2)
     ana.page.get_by_role("button", name="Jogar carta 1, às cegas").click()
@@ -239,3 +242,80 @@ def test_who_only_watches_can_press_nothing(person: Seat, site: Site) -> None:
     game.act(1, {"type": "raise", "to": 3})
     eva.was_told("Bia pediu truco!")
     assert not re.search('"(2C|4C|KD|JD|7D)"', eva.sent_since(2))
+
+
+def pressable(person: Person) -> list[str]:
+    """What can be pressed at the table, as types of action with their card or slot."""
+    pressable: list[str] = person.page.evaluate(
+        """() => [
+          ...[...document.querySelectorAll('#hand button:enabled')].map((each) => `play ${each.ariaLabel}`),
+          ...[...document.querySelectorAll('.actions .call')].map((each) => each.classList[1]),
+          ...[...document.querySelectorAll('.actions .cover')].map(() => 'cover'),
+        ]"""
+    )
+    return sorted(pressable)
+
+
+def offered(view: dict[str, Any]) -> list[str]:
+    """The same, by the view's legal actions."""
+    plays = [action for action in view["legal_actions"] if action["type"] == "play"]
+    names = [
+        f"carta {action['slot'] + 1}, às cegas" if "slot" in action else full_name(action["card"], view)
+        for action in plays
+        if not action.get("covered")
+    ]
+    others = [action["type"] for action in view["legal_actions"] if action["type"] != "play"]
+    cover = ["cover"] if any(action.get("covered") for action in plays) else []
+    return sorted([*(f"play Jogar {name}" for name in names), *others, *cover])
+
+
+def full_name(card: str, view: dict[str, Any]) -> str:
+    manilhas = view["hand"]["manilhas"]
+    names = ("zap", "copeta", "espadilha", "pica-fumo")
+    return card_name(card) + (f", {names[manilhas.index(card)]}" if card in manilhas else "")
+
+
+def test_only_what_is_legal_can_be_pressed(person: Seat, site: Site) -> None:
+    ana, bia = two(person)
+    hands = "3C 6C 4C / KD JD 7D"
+    start = table("mano-a-mano", hands, "5D")
+    scenes = {
+        "own turn": start,
+        "a raise waits": start.raises(),
+        "the top of the ladder": start.raises().raises().raises().raises().accepts(),
+        "may cover": start.plays("6C", "7D"),
+        "at any time": table("mano-a-mano", hands, "5D", raise_timing=RaiseTiming.ANY_TIME),
+        "eleven": table("paulista", hands, "5D", seats=2, score=(11, 3)),
+        "eleven of the others": table("paulista", hands, "5D", seats=2, score=(3, 11)).accepts(),
+        "a show": table("tradicional", "6C 6H 4C / KD JD 7D", "5D", seats=2, score=(11, 3)).accepts(),
+        "blind": table("mano-a-mano", hands, "5D", score=(11, 11)),
+        "fixed manilhas": table("mineiro", "4C 7H AS / KD JD 6D", seats=2),
+    }
+    offers = set()
+    for scene, played in scenes.items():
+        put(site, played, ana, bia)
+        version = game_of(site, ana).load().version
+        for each in (ana, bia):
+            view = each.view_at(version)
+            expect(each.page.locator(f".board[data-version='{version}']")).to_be_visible()
+            assert pressable(each) == offered(view), scene
+            offers |= {word.split(" ")[0] for word in offered(view)}
+    assert offers == {"play", "raise", "accept", "fold", "show", "cover"}
+
+
+def test_a_service_with_api_keys_asks_for_one(person: Seat) -> None:
+    ana = person(name="Ana")
+    problem = {"type": "/problems/missing_token", "code": "missing_token", "status": 401}
+    ana.page.route(
+        re.compile("/v1/games$"),
+        lambda route: (
+            route.fallback()
+            if route.request.method == "GET" or route.request.headers.get("x-api-key") == "the-key"
+            else route.fulfill(status=401, json=problem)
+        ),
+    )
+    ana.open("#/new")
+    ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
+    ana.page.get_by_label("Chave da API").fill("the-key")
+    ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
+    expect(ana.page.get_by_role("heading", name="Sala de espera")).to_be_visible()

@@ -59,7 +59,7 @@ export class Table extends Component {
     const isUndealt = view.hand?.phase === "cut" || view.hand?.phase === "deal";
     return html`<div class="table-screen">
       <${Bar} game=${game} onMenu=${() => this.setState({ hasMenu: true })} />
-      <main class="board" aria-label=${words().theTable}>
+      <main class="board" data-version=${view.version} aria-label=${words().theTable}>
         <${Stakes} view=${view} />
         <${Felt} game=${game} />
         <${Notices} game=${game} />
