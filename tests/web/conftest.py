@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from service.app import create_app
 from tests.api.driver import UNLIMITED, Site
@@ -29,7 +29,12 @@ FLAGS: Final = (
     "--disable-sync",
 )
 
+PATIENCE_MS: Final = 30_000
+"""For a busy machine; what is expected comes in a fraction of that."""
+
 Seat = Callable[..., Person]
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,7 @@ class Person:
     ) -> None:
         options = {"locale": "pt-BR", "reduced_motion": "reduce", "color_scheme": "light", **options}
         self.context: BrowserContext = browser.new_context(viewport=dict(viewport), base_url=url, **options)
-        self.context.set_default_timeout(15_000)
+        self.context.set_default_timeout(30_000)
         self.context.add_init_script(_KEEPS_WHAT_COMES)
         chosen = {"pace": pace, "name": name}
         for choice, value in chosen.items():
@@ -117,6 +117,15 @@ class Person:
         """Come by *invitation* and sit down."""
         self.page.goto(invitation)
         self.page.get_by_role("button", name="Entrar no jogo").click()
+
+    def adopt(self, created: Body, seat: int) -> None:
+        """Sit on a seat of a game that was created elsewhere."""
+        tokens = {each["seat"]: each["token"] for each in created["seats"]}
+        kept = {"seat": seat, "token": tokens[seat], "variant": created["game"]["variant"], "at": 0}
+        self.open()
+        key = f"truco.game.{created['game']['id']}"
+        self.page.evaluate("([key, kept]) => localStorage.setItem(key, kept)", [key, json.dumps(kept)])
+        self.open(f"#/game/{created['game']['id']}")
 
     @property
     def game_id(self) -> str:

@@ -23,7 +23,7 @@ from tests.web.conftest import Seat
 from tests.web.others import Others
 from tests.web.person import Person, card_name
 
-MATCH_LASTS_SECONDS = 60
+MATCH_LASTS_SECONDS = 240
 
 
 def play_to_the_end(person: Person, site: Site, chance: random.Random) -> None:
@@ -143,22 +143,22 @@ def test_the_host_fills_a_seat_with_a_bot(person: Seat) -> None:
 
 
 @pytest.mark.skipif("/v1/bots" not in SPEC["paths"], reason="this service has no bots yet")
-def test_a_seat_is_taken_back_from_its_stand_in(person: Seat) -> None:
-    ana, bia = person(name="Ana"), person(name="Bia")
-    ana.open("#/new")
-    ana.page.get_by_role("radio", name="2 · ").check()
-    ana.page.get_by_role("button", name="Amigos em todos os lugares").click()
-    ana.page.get_by_text("Relógio e mesa").click()
-    ana.page.get_by_label("Tempo por jogada").select_option(label="15 segundos")
-    ana.page.get_by_label("Quando o tempo acaba").select_option(label="um robô assume o lugar")
-    ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
-    bia.accept(ana.invitation)
-    ana.page.get_by_role("button", name="Voltar a jogar").or_(bia.page.get_by_role("button", name="Voltar a jogar"))
-    waits = ana if ana.page.locator(".now.mine").is_visible() else bia
-    back = waits.page.get_by_role("button", name="Voltar a jogar")
-    expect(back).to_be_visible(timeout=25_000)
+def test_a_seat_is_taken_back_from_its_stand_in(person: Seat, url: str) -> None:
+    order = {
+        "variant": "mano-a-mano",
+        "players": [{"name": "Ana"}, {"name": "Bia"}],
+        "turn_seconds": 5,
+        "on_timeout": "bot",
+    }
+    created = requests.post(f"{url}/v1/games", json=order, timeout=10).json()
+    [waited_for] = created["game"]["turn"]["seats"]
+    ana = person(name="Ana")
+    ana.adopt(created, waited_for)
+    back = ana.page.get_by_role("button", name="Voltar a jogar")
+    expect(back).to_be_visible()  # when five seconds are over
     back.click()
     expect(back).to_have_count(0)
+    expect(ana.page.get_by_role("region", name="Você")).not_to_contain_text("um robô joga")
 
 
 def finished(site: Site, variant: str, **order: Any) -> Started:

@@ -32,6 +32,7 @@ def two(person: Seat) -> tuple[Person, Person]:
 
 def put(site: Site, played: PlayedTable, *people: Person) -> None:
     """*played* lies on the table of *people*, who sit on the seats from 0 on."""
+    expect(people[0].page.locator(".board")).to_be_visible()  # all have come, and nothing else changes it
     game_of(site, people[0]).put(played.state)
     for seat, each in enumerate(people):
         each.reload()
@@ -130,6 +131,7 @@ def test_a_mao_de_onze_with_the_partners_cards(person: Seat, site: Site) -> None
     ana.create(4, "Truco Paulista")
     for each in people[1:]:
         each.accept(ana.invitation)
+        expect(each.page.locator(".seats, #hand").first).to_be_visible()
     played = table("paulista", "3C 2C 4C / KD JD 7D / 6H 7H QH / 6S 7S QS", "4D", score=(11, 7))
     put(site, played, *people)
     ana.says("Mão de onze: vão jogar?")

@@ -118,7 +118,7 @@ export class Actions extends Component {
 
   deal() {
     const { game } = this.props;
-    return html`<div class="row">
+    return html`<div class="deal">
       ${game.legal("deal").map(
         (action) => html`<button type="button" onClick=${() => game.act(action)}>
           ${words().dealWays[`${action.deal_from} ${action.deal_style}`]}

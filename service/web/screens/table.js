@@ -276,7 +276,7 @@ function aboutSeat(view, seat) {
     !isMe && team === view.viewer.team && words().partner,
     kind === "bot" && (words().bots[name] ?? name),
     standIn && words().standIn,
-    !isMe && presence === "away" && words().away,
+    !isMe && kind === "human" && presence === "away" && words().away,
   ].filter(Boolean);
 }
 
