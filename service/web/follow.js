@@ -59,7 +59,7 @@ export class Follower {
         failures = 0;
       } catch (error) {
         if (this.stopped.signal.aborted) return;
-        if (error instanceof Problem && error.status < 500 && error.status !== 429) return this.hears.gone(error);
+        if (error instanceof Problem) return this.hears.gone(error);
         this.hears.connected(false);
         failures += 1;
         // offline there is nothing to try: `pause` ends when the network is back

@@ -83,6 +83,7 @@ export class Game {
     this.stop();
     this.stopped = new AbortController();
     this.unseen = [];
+    this.problem = null;
     this.start();
   }
 
@@ -259,8 +260,12 @@ export class Game {
 
   /** The stand-in leaves; this person plays again. */
   async comeBack() {
-    const view = await post(`games/${this.id}/seats/${this.me}/return`, {}, { token: this.kept.token });
-    this.playback.tell(view);
+    try {
+      this.playback.tell(await post(`games/${this.id}/seats/${this.me}/return`, {}, { token: this.kept.token }));
+    } catch (error) {
+      this.wasRefused(error);
+      this.redraw();
+    }
   }
 
   /** As the host, before the start. */

@@ -24,10 +24,15 @@ export function rematch(id) {
   return ask({ does: "rematch", path: `games/${id}/rematch`, token: keptGame(id).token, from: id });
 }
 
-/** Changes seats in the lobby. */
+/** Changes seats in the lobby; if somebody was faster, to any that is open. */
 export async function move(id, seat, name) {
   await leave(id);
-  return join(id, { name, seat });
+  try {
+    return await join(id, { name, seat });
+  } catch (error) {
+    if (error.code !== "seat_taken") throw error;
+    return join(id, { name });
+  }
 }
 
 /** Gives the seat back; what this browser knows as the game's host stays. */

@@ -321,3 +321,42 @@ def test_a_service_with_api_keys_asks_for_one(person: Seat) -> None:
     ana.page.get_by_label("Chave da API").fill("the-key")
     ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
     expect(ana.page.get_by_role("heading", name="Sala de espera")).to_be_visible()
+
+
+def test_seats_are_changed_left_and_freed_in_the_lobby(person: Seat) -> None:
+    ana, bia, caio = (person(name=name) for name in ("Ana", "Bia", "Caio"))
+    ana.create(4, "Truco Paulista")
+    for each in (bia, caio):
+        each.accept(ana.invitation)
+        expect(each.page.get_by_role("heading", name="Sala de espera")).to_be_visible()
+
+    def sitting() -> list[str]:
+        return ana.page.locator(".seats strong").all_inner_texts()
+
+    expect(ana.page.get_by_text("Falta uma pessoa.")).to_be_visible()
+    assert sitting() == ["Você", "Bia", "Caio", "lugar livre"]
+    bia.page.get_by_role("button", name="Sentar aqui").click()
+    expect(ana.page.locator(".seats li").nth(3)).to_contain_text("Bia")
+    expect(bia.page.locator(".seats li").nth(3)).to_contain_text("Você")
+    assert sitting() == ["Você", "lugar livre", "Caio", "Bia"]
+    caio.page.get_by_role("button", name="Levantar").click()
+    expect(caio.page.get_by_role("heading", name="Truco")).to_be_visible()
+    expect(ana.page.get_by_text("Faltam 2 pessoas.")).to_be_visible()
+    ana.page.get_by_role("button", name="Liberar").click()
+    expect(ana.page.get_by_text("Faltam 3 pessoas.")).to_be_visible()
+    expect(bia.page.get_by_role("alert")).to_contain_text("Seu lugar neste jogo não vale mais.")
+    ana.page.get_by_role("button", name="Desfazer a mesa").click()
+    expect(ana.page.get_by_role("heading", name="Truco")).to_be_visible()
+    caio.page.goto(f"/#/join/{'0' * 26}/ABCDEFGH")
+    caio.page.get_by_role("button", name="Entrar no jogo").click()
+    expect(caio.page.get_by_role("alert")).to_contain_text("Este jogo não existe mais.")
+
+
+def test_a_public_table_is_open_to_all(person: Seat, site: Site) -> None:
+    game = site.create("mano-a-mano", 1, visibility="public")
+    eva = person(name="Eva")
+    eva.open()
+    eva.page.locator(f"a[href='#/game/{game.id}']", has_text="Sentar").click()
+    eva.page.get_by_role("button", name="Sentar aqui").click()
+    expect(eva.hand).to_have_count(3)
+    assert [seat["name"] for seat in game.view(0)["seats"]] == ["Ana", "Eva"]

@@ -45,10 +45,14 @@ export class Lobby extends Component {
     const { game, redraw } = this.props;
     const name = this.state.name.trim();
     if (!name) return this.setState({ isNameNeeded: true });
+    game.stop(); // between two seats there is nothing to look with
     this.does(async () => {
-      await (game.kept.token ? move(game.id, seat, name) : join(game.id, { name, seat }));
-      game.restart();
-      redraw();
+      try {
+        await (game.kept.token ? move(game.id, seat, name) : join(game.id, { name, seat }));
+      } finally {
+        game.restart();
+        redraw();
+      }
     });
   }
 
