@@ -29,7 +29,7 @@ FLAGS: Final = (
     "--disable-sync",
 )
 
-PATIENCE_MS: Final = 30_000
+PATIENCE_MS: Final = 60_000
 """For a busy machine; what is expected comes in a fraction of that."""
 
 Seat = Callable[..., Person]

@@ -58,7 +58,7 @@ class Person:
     ) -> None:
         options = {"locale": "pt-BR", "reduced_motion": "reduce", "color_scheme": "light", **options}
         self.context: BrowserContext = browser.new_context(viewport=dict(viewport), base_url=url, **options)
-        self.context.set_default_timeout(30_000)
+        self.context.set_default_timeout(60_000)
         self.context.add_init_script(_KEEPS_WHAT_COMES)
         chosen = {"pace": pace, "name": name}
         for choice, value in chosen.items():

@@ -330,15 +330,12 @@ def test_seats_are_changed_left_and_freed_in_the_lobby(person: Seat) -> None:
         each.accept(ana.invitation)
         expect(each.page.get_by_role("heading", name="Sala de espera")).to_be_visible()
 
-    def sitting() -> list[str]:
-        return ana.page.locator(".seats strong").all_inner_texts()
-
+    sitting = ana.page.locator(".seats strong")
     expect(ana.page.get_by_text("Falta uma pessoa.")).to_be_visible()
-    assert sitting() == ["Você", "Bia", "Caio", "lugar livre"]
+    expect(sitting).to_have_text(["Você", "Bia", "Caio", "lugar livre"])
     bia.page.get_by_role("button", name="Sentar aqui").click()
-    expect(ana.page.locator(".seats li").nth(3)).to_contain_text("Bia")
-    expect(bia.page.locator(".seats li").nth(3)).to_contain_text("Você")
-    assert sitting() == ["Você", "lugar livre", "Caio", "Bia"]
+    expect(sitting).to_have_text(["Você", "lugar livre", "Caio", "Bia"])
+    expect(bia.page.locator(".seats strong")).to_have_text(["Ana", "lugar livre", "Caio", "Você"])
     caio.page.get_by_role("button", name="Levantar").click()
     expect(caio.page.get_by_role("heading", name="Truco")).to_be_visible()
     expect(ana.page.get_by_text("Faltam 2 pessoas.")).to_be_visible()
