@@ -12,11 +12,12 @@ from flask import Flask, Response, request
 from flask_cors import CORS
 from werkzeug.middleware.proxy_fix import ProxyFix
 
+from service.api import exchange, health, problems
 from service.api import games as game_routes
-from service.api import health, problems
 from service.api.limits import RateLimits, Rates
 from service.dealer import Dealer, SeededDealer
 from service.games import Games
+from service.metrics import CountedWaiting, MeasuredStore, Metrics
 from service.settings import Settings
 from service.store.base import GameStore
 from service.store.bell import Bell
@@ -34,6 +35,7 @@ class Background:
 
     sweeper: Sweeper
     waiting: Waiting
+    metrics: Metrics | None
 
     def start(self) -> None:
         self.sweeper.start()
@@ -54,29 +56,32 @@ def create_app(
     *clock*, milliseconds since 1970, takes the place of Redis's own; not with a *store*, which has its clock.
     """
     client = _client(settings)
+    metrics = None if settings.metrics_port is None else Metrics()
+    if store is None:
+        store = RedisGameStore(client, _ttl_seconds(settings), settings.events_kept, clock)
     games = Games(
-        store=RedisGameStore(client, _ttl_seconds(settings), settings.events_kept, clock) if store is None else store,
+        store=store if metrics is None else MeasuredStore(store, metrics),
         dealer=SeededDealer() if dealer is None else dealer,
     )
-    waiting = Waiting(
-        Bell(client), WaitLimits(settings.waits_per_seat, settings.waits_per_address, settings.waits_per_worker)
-    )
+    waits = WaitLimits(settings.waits_per_seat, settings.waits_per_address, settings.waits_per_worker)
+    waiting = Waiting(Bell(client), waits) if metrics is None else CountedWaiting(Bell(client), waits, metrics)
     limits = RateLimits(Rates(settings.rate_create, settings.rate_join, settings.rate_read, settings.rate_act))
     app = Flask(__name__, static_folder=None)
     app.url_map.merge_slashes = False
     app.url_map.strict_slashes = False
+    exchange.register(app, None if metrics is None else metrics.answered)
     app.register_blueprint(game_routes.routes(games, waiting, limits, settings.api_keys))
     app.register_blueprint(health.routes(games, waiting))
     app.register_blueprint(health.docs())
     problems.register(app)
     _open_doors(app, settings)
-    app.extensions["truco"] = Background(Sweeper(games), waiting)
+    sweeper = Sweeper(games) if metrics is None else Sweeper(games, metrics.swept)
+    app.extensions["truco"] = Background(sweeper, waiting, metrics)
     return app
 
 
 def from_env() -> Flask:
     """What the server runs: everything from the environment."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     return create_app(Settings.from_env(os.environ))
 
 
@@ -122,8 +127,11 @@ def _open_doors(app: Flask, settings: Settings) -> None:
             "If-None-Match",
             "Last-Event-ID",
             "X-API-Key",
+            "X-Request-Id",
+            "traceparent",
+            "tracestate",
         ],
-        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After"],
+        expose_headers=["ETag", "Idempotency-Replayed", "Location", "Retry-After", "X-Request-Id"],
         max_age=86_400,
         send_wildcard=True,
     )

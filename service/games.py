@@ -7,7 +7,7 @@ is a `GameView`: composed for one viewer, with no state behind it.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -278,9 +278,14 @@ class Games:
         acted = _with_deadline(replace(game, state=after), now_ms)
         return self._commit(acted, previous, events, now_ms, encode_action(seat, action), asked)
 
-    def settle_overdue(self, game_id: str) -> None:
-        """Act for a seat whose time is up, and tell the store when to ask again. For the sweeper."""
+    def settle_overdue(self, game_id: str, late: Callable[[float], None] = lambda _: None) -> None:
+        """Act for a seat whose time is up, and tell the store when to ask again. For the sweeper.
+
+        *late* is told how many seconds the turn has been over, before anything is tried.
+        """
         found = self._store.load(game_id)
+        if found is not None and found.game.deadline_ms is not None:
+            late((found.now_ms - found.game.deadline_ms) / 1000)
         try:
             game = None if found is None else self._settle(found)
         except VersionConflictError:

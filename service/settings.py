@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from service.logs import LEVELS
 
 
 class SettingError(ValueError):
@@ -30,6 +32,8 @@ class Settings:
     waits_per_worker: int = 5_000
     cors_origins: tuple[str, ...] = ("*",)
     trusted_proxies: int = 0
+    metrics_port: int | None = None
+    log_level: str = "info"
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
@@ -46,6 +50,8 @@ class Settings:
             waits_per_worker=_positive(environ, "TRUCO_WAITS_PER_WORKER", cls().waits_per_worker),
             cors_origins=_words(environ, "TRUCO_CORS_ORIGINS") or cls().cors_origins,
             trusted_proxies=_number(environ, "TRUCO_TRUSTED_PROXIES", cls().trusted_proxies, least=0),
+            metrics_port=_number(environ, "METRICS_PORT", 0, least=1) or None,
+            log_level=_word(environ, "TRUCO_LOG_LEVEL", cls().log_level, LEVELS),
             lobby_ttl_seconds=_positive(environ, "TRUCO_LOBBY_TTL_SECONDS", cls().lobby_ttl_seconds),
             game_ttl_seconds=_positive(environ, "TRUCO_GAME_TTL_SECONDS", cls().game_ttl_seconds),
             finished_ttl_seconds=_positive(environ, "TRUCO_FINISHED_TTL_SECONDS", cls().finished_ttl_seconds),
@@ -55,6 +61,13 @@ class Settings:
 
 def _words(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(environ.get(name, "").replace(",", " ").split())
+
+
+def _word(environ: Mapping[str, str], name: str, default: str, words: Sequence[str]) -> str:
+    word = environ.get(name) or default
+    if word not in words:
+        raise SettingError(f"{name} is {word!r}, must be one of {', '.join(words)}")
+    return word
 
 
 def _rate(environ: Mapping[str, str], name: str, default: str) -> str:

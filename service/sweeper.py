@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
+from collections.abc import Callable
 from typing import Final
 
 from service.games import Games
@@ -16,10 +18,16 @@ _AT_ONCE: Final = 50
 
 
 class Sweeper:
-    """A thread that settles overdue turns."""
+    """A thread that settles overdue turns.
 
-    def __init__(self, games: Games) -> None:
+    *late* is told after each sweep how many seconds the turn that was found latest had been over, 0 if none was; and
+    while the store does not answer, since when nobody could look.
+    """
+
+    def __init__(self, games: Games, late: Callable[[float], None] = lambda _: None) -> None:
         self._games = games
+        self._late = late
+        self._swept = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
         self._stopping = threading.Event()
 
@@ -33,15 +41,18 @@ class Sweeper:
     def sweep(self) -> int:
         """Settle what is overdue now; how many games were looked at. One that breaks is in nobody's way."""
         overdue = self._games.overdue(_AT_ONCE)
+        found_late = [0.0]
         for game_id in overdue:
             try:
-                self._games.settle_overdue(game_id)
+                self._games.settle_overdue(game_id, found_late.append)
             except UnknownFormatError as error:
                 _log.warning("an overdue turn waits: %s", error)
             except StoreError:
                 raise
             except Exception:
                 _log.exception("the overdue turn of game %s waits", game_id)
+        self._swept = time.monotonic()
+        self._late(max(found_late))
         return len(overdue)
 
     def _run(self) -> None:
@@ -51,3 +62,4 @@ class Sweeper:
                     pass
             except StoreError as error:
                 _log.warning("overdue turns wait: %s", error)
+                self._late(time.monotonic() - self._swept)

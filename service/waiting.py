@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, TypeVar
 
 from service.store.bell import Bell, Listener
@@ -93,9 +94,15 @@ class Waiting:
 _WORKER: Final = "worker"
 
 
+class WaitKind(StrEnum):
+    POLL = "poll"
+    STREAM = "stream"
+
+
 @dataclass(frozen=True, slots=True)
 class Waiter:
     """Whom the limits count: an address, and a seat of a game if one waits."""
 
     address: str
     seat: str | None
+    kind: WaitKind = WaitKind.POLL

@@ -25,13 +25,13 @@ class LiveServer:
     def __init__(self, environ: Mapping[str, str] | None = None, log: Path | None = None) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._environ = {"TRUCO_DRAIN_SECONDS": "0", **(environ or {})}
+        self._environ = {"TRUCO_DRAIN_SECONDS": "0", "TRUCO_LOG_LEVEL": "warning", **(environ or {})}
         self._log = log
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Returns when it is ready."""
-        command = [sys.executable, "-m", "gunicorn", "-c", "python:service.gunicorn_conf", "--log-level", "warning"]
+        command = [sys.executable, "-m", "gunicorn", "-c", "python:service.gunicorn_conf"]
         environ = {**os.environ, "PORT": str(self.port), **self._environ}
         if self._log is None:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environ)

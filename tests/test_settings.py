@@ -28,7 +28,12 @@ NUMBERS = {
 }
 RATES = {f"TRUCO_RATE_{name}": f"rate_{name.lower()}" for name in ("CREATE", "JOIN", "READ", "ACT")}
 LISTS = {"TRUCO_API_KEYS": "api_keys", "TRUCO_CORS_ORIGINS": "cors_origins"}
-OTHERS = {"REDIS_URL": "redis_url", "TRUCO_TRUSTED_PROXIES": "trusted_proxies"}
+OTHERS = {
+    "REDIS_URL": "redis_url",
+    "TRUCO_TRUSTED_PROXIES": "trusted_proxies",
+    "METRICS_PORT": "metrics_port",
+    "TRUCO_LOG_LEVEL": "log_level",
+}
 KNOWN_WITHIN_SECONDS = 2
 ALL = {**NUMBERS, **RATES, **LISTS, **OTHERS}
 

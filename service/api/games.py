@@ -10,6 +10,7 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from service.api import auth, present, read, stream
+from service.api.exchange import exchange, noting
 from service.api.limits import RateLimits, address
 from service.api.present import Json
 from service.api.problems import MEDIA_TYPE, RETRY_AFTER_SECONDS, ProblemError
@@ -17,7 +18,7 @@ from service.engine.record import to_json, to_text
 from service.engine.rules import PRESETS
 from service.games import Entry, Games
 from service.views import GameView
-from service.waiting import Waiter, Waiting
+from service.waiting import Waiter, Waiting, WaitKind
 
 JSON: Final = "application/json"
 NOTATION: Final = "text/plain"
@@ -31,6 +32,7 @@ MOST_GAMES: Final = 100
 def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozenset[str]) -> Blueprint:
     """Every operation on variants and games."""
     api = Blueprint("v1", __name__, url_prefix="/v1")
+    enter, enter_seat = noting(games.enter), noting(games.enter_seat)
 
     @api.before_request
     def _() -> None:
@@ -94,7 +96,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
 
     @api.delete("/games/<game_id>")
     def cancel_game(game_id: str) -> Response:
-        entry = games.enter(game_id, auth.token())
+        entry = enter(game_id, auth.token())
         read.no_body()
         games.cancel(entry)
         return Response(status=204)
@@ -103,7 +105,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     def join_game(game_id: str) -> Response:
         limits.joining()
         token = auth.token()
-        entry = games.enter(game_id, token, retry=read.retry(token, gives_token=True))
+        entry = enter(game_id, token, retry=read.retry(token, gives_token=True))
         wish = read.seating()
         joined = games.join(entry, wish.name, wish.seat, wish.join_code, read.body_hash())
         return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
@@ -111,7 +113,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     @api.delete("/games/<game_id>/seats/<seat_text>")
     def leave_seat(game_id: str, seat_text: str) -> Response:
         seat = read.seat_in_path(seat_text)
-        entry = games.enter(game_id, auth.token(), leaving=seat)
+        entry = enter(game_id, auth.token(), leaving=seat)
         read.no_body()
         games.leave(entry, seat)
         return Response(status=204)
@@ -119,7 +121,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     @api.post("/games/<game_id>/seats/<seat_text>/return")
     def return_to_seat(game_id: str, seat_text: str) -> Response:
         seat, token = read.seat_in_path(seat_text), auth.token()
-        entry = games.enter_seat(game_id, token, read.retry(token))
+        entry = enter_seat(game_id, token, read.retry(token))
         read.no_body()
         view = games.come_back(entry, seat)
         return _answer(present.present_view(view), of=view)
@@ -128,8 +130,9 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     def apply_action(game_id: str) -> Response:
         token = auth.token()
         limits.acting(token)
-        entry = games.enter_seat(game_id, token, read.retry(token))
+        entry = enter_seat(game_id, token, read.retry(token))
         action, expected_version = read.action()
+        exchange().action = action.type
         acted = games.act(entry, expected_version, action, read.body_hash())
         body: dict[str, Json] = {
             "game": present.present_view(acted.game),
@@ -141,7 +144,7 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     def rematch(game_id: str) -> Response:
         limits.joining()
         token = auth.token()
-        entry = games.enter_seat(game_id, token, read.retry(token, gives_token=True))
+        entry = enter_seat(game_id, token, read.retry(token, gives_token=True))
         read.no_body()
         joined = games.rematch(entry, read.body_hash())
         return _answer_made(present.present_joined(joined), joined.game, joined.is_replayed)
@@ -163,7 +166,8 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
         games.look(entry)
         if waiting.is_draining:
             raise ProblemError("draining", "connect again", headers={"Retry-After": str(RETRY_AFTER_SECONDS)})
-        response = Response(stream.stream(games, waiting, entry, _waiter(entry), last_seq), mimetype=stream.MEDIA_TYPE)
+        waiter = _waiter(entry, WaitKind.STREAM)
+        response = Response(stream.stream(games, waiting, entry, waiter, last_seq), mimetype=stream.MEDIA_TYPE)
         response.headers["X-Accel-Buffering"] = "no"
         return response
 
@@ -180,18 +184,19 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: frozens
     def _enter_to_read(game_id: str) -> Entry:
         token = auth.token()
         limits.reading(token)
-        return games.enter(game_id, token)
+        return enter(game_id, token)
 
     def _wait_for_news(entry: Entry, seconds: int, news: Callable[[Entry], Entry | None]) -> Entry | None:
         games.mark_present(entry)
-        return waiting.until(entry.game_id, _waiter(entry), seconds, lambda: news(games.look_again(entry)))
+        waiter = _waiter(entry, WaitKind.POLL)
+        return waiting.until(entry.game_id, waiter, seconds, lambda: news(games.look_again(entry)))
 
     return api
 
 
-def _waiter(entry: Entry) -> Waiter:
+def _waiter(entry: Entry, kind: WaitKind) -> Waiter:
     seat = entry.viewer.seat
-    return Waiter(address(), None if seat is None else f"{entry.game_id}/{seat}")
+    return Waiter(address(), None if seat is None else f"{entry.game_id}/{seat}", kind)
 
 
 def _answer_made(body: Json, game: GameView, is_replayed: bool) -> Response:
@@ -205,8 +210,10 @@ def _answer(body: Json, status: int = 200, of: GameView | None = None, is_replay
     """*of*: the view in the body, whose ETag it gets."""
     response = Response(msgspec.json.encode(body), status, mimetype=JSON)
     if of is not None:
+        exchange().showed(of)
         response.set_etag(_etag(of), weak=True)
     if is_replayed:
+        exchange().is_replayed = True
         response.headers["Idempotency-Replayed"] = "true"
     return response
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -11,13 +10,13 @@ import msgspec
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from service.api.exchange import exchange
 from service.api.present import Json, present_view
 from service.engine.actions import IllegalActionError, MalformedActionError
+from service.logs import told
 from service.refusals import MemberProblem, RefusedError
 from service.store.base import StoreUnavailableError
 from service.views import GameView
-
-_log = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS: Final = 1
 MEDIA_TYPE: Final = "application/problem+json"
@@ -108,6 +107,7 @@ def problem(
 ) -> Response:
     """The answer for a problem; *detail* must say nothing that this reader may not see."""
     kind = KINDS[code]
+    exchange().code = code
     body: dict[str, Json] = {
         "type": f"/problems/{code}",
         "title": kind.title,
@@ -120,6 +120,7 @@ def problem(
         body["errors"] = [{"pointer": each.pointer, "code": each.code, "detail": each.detail} for each in problems]
     if game is not None:
         body["game"] = present_view(game)
+        exchange().showed(game)
     response = Response(msgspec.json.encode(body), kind.status, mimetype=MEDIA_TYPE)
     if kind.status == 401:
         response.headers["WWW-Authenticate"] = 'Bearer realm="truco"'
@@ -149,7 +150,7 @@ def register(app: Flask) -> None:
 
     @app.errorhandler(StoreUnavailableError)
     def _(error: StoreUnavailableError) -> Response:
-        _log.error("storage unavailable: %s", error)
+        exchange().failure = str(error)
         return problem(
             "storage_unavailable",
             "nothing was changed unless it was acknowledged; send the same request again",
@@ -164,5 +165,5 @@ def register(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def _(error: Exception) -> Response:
-        _log.error("unexpected %s", type(error).__name__, exc_info=error)
+        exchange().failure = told(error)
         return problem("internal", "the request was not carried out; it can be sent again")

@@ -263,8 +263,11 @@ def test_waits_are_counted_by_the_forwarded_address(clock: Clock) -> None:
 # ---- browsers of other origins ----
 
 ORIGIN = "https://truco.example"
-REQUEST_HEADERS = ("authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id", "x-api-key")
-SHOWN_HEADERS = {"ETag", "Idempotency-Replayed", "Location", "Retry-After"}
+REQUEST_HEADERS = (
+    *("authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id", "x-api-key"),
+    *("x-request-id", "traceparent", "tracestate"),
+)
+SHOWN_HEADERS = {"ETag", "Idempotency-Replayed", "Location", "Retry-After", "X-Request-Id"}
 
 
 def check_open(response: TestResponse, origin: str = "*") -> None:

@@ -133,6 +133,7 @@ class World:
             "wsgi.multithread": False,
             "wsgi.multiprocess": False,
             "wsgi.run_once": False,
+            "HTTP_X_REQUEST_ID": "the-same",
         }
         if body is not None:
             environ |= {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(sent))}
