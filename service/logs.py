@@ -38,16 +38,22 @@ def told(error: BaseException) -> list[dict[str, object]]:
     return chain
 
 
+def write(line: object) -> None:
+    """A line of its own, as JSON. A record of `logging` would cost a request ten times as much."""
+    sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
+    sys.stdout.buffer.flush()
+
+
 class JsonLines(logging.Formatter):
-    """A record as a line of JSON. One whose message is a dict brings its own members."""
+    """A record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line: dict[str, object] = {"ts": at.replace("+00:00", "Z"), "level": record.levelname.lower()}
-        if isinstance(record.msg, dict):
-            line |= record.msg
-        else:
-            line |= {"logger": record.name, "message": record.getMessage().encode(errors="replace").decode()}
+        line: dict[str, object] = {
+            "ts": datetime.fromtimestamp(record.created, UTC),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage().encode(errors="replace").decode(),
+        }
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = told(record.exc_info[1])
         return msgspec.json.encode(line).decode()
@@ -74,4 +80,4 @@ def _thread_broke(broken: threading.ExceptHookArgs) -> None:
 
 def stray(error: BaseException) -> None:
     """Log what nobody has caught."""
-    _log.error({"message": "nobody has caught this", "error": told(error)})
+    _log.error("nobody has caught this", exc_info=error)

@@ -7,9 +7,9 @@ request. Without `METRICS_PORT` none of it is made.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -32,6 +32,8 @@ from service.waiting import Waiter, Waiting, WaitKind, WaitLimits
 
 _ROUND_TRIP_BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 _ACTION_BUCKETS: Final = _ROUND_TRIP_BUCKETS[3:]
+_Asked = ParamSpec("_Asked")
+_Answer = TypeVar("_Answer")
 _LAG_SHOWN_SECONDS: Final = 60.0
 """As long as a scrape may be away: what was late is shown for so long."""
 
@@ -129,11 +131,20 @@ class MeasuredStore:
         self._store = store
         self._metrics = metrics
         names = [name for name in vars(GameStore) if not name.startswith("_")]
-        self._took = {name: metrics.redis.labels(name) for name in names}
+        self._observe = {name: metrics.redis.labels(name).observe for name in names}
+
+    def _timed(
+        self, name: str, operation: Callable[_Asked, _Answer], *args: _Asked.args, **kwargs: _Asked.kwargs
+    ) -> _Answer:
+        """*operation*'s answer, timed whether it is one or an error."""
+        began = time.perf_counter()
+        try:
+            return operation(*args, **kwargs)
+        finally:
+            self._observe[name](time.perf_counter() - began)
 
     def load(self, game_id: str, retry_name: str | None = None) -> Loaded | None:
-        with self._took["load"].time():
-            return self._store.load(game_id, retry_name)
+        return self._timed("load", self._store.load, game_id, retry_name)
 
     def commit(
         self,
@@ -144,8 +155,7 @@ class MeasuredStore:
         retry: tuple[str, RetryRecord] | None = None,
     ) -> None:
         try:
-            with self._took["commit"].time():
-                self._store.commit(game, previous, events, action, retry)
+            self._timed("commit", self._store.commit, game, previous, events, action, retry)
         except VersionConflictError:
             self._metrics.conflicts.inc()
             raise
@@ -154,48 +164,37 @@ class MeasuredStore:
             self._metrics.games[game.status].inc()
 
     def delete(self, game: Game) -> None:
-        with self._took["delete"].time():
-            self._store.delete(game)
+        self._timed("delete", self._store.delete, game)
 
     def events(self, game_id: str, after: int, limit: int) -> EventPage:
-        with self._took["events"].time():
-            return self._store.events(game_id, after, limit)
+        return self._timed("events", self._store.events, game_id, after, limit)
 
     def actions(self, game_id: str) -> tuple[str, ...]:
-        with self._took["actions"].time():
-            return self._store.actions(game_id)
+        return self._timed("actions", self._store.actions, game_id)
 
     def list_public(self, status: Status, variant: str | None, limit: int, position: ListPosition | None) -> GamePage:
-        with self._took["list_public"].time():
-            return self._store.list_public(status, variant, limit, position)
+        return self._timed("list_public", self._store.list_public, status, variant, limit, position)
 
     def reserve_id(self, retry_name: str, game_id: str) -> str:
-        with self._took["reserve_id"].time():
-            return self._store.reserve_id(retry_name, game_id)
+        return self._timed("reserve_id", self._store.reserve_id, retry_name, game_id)
 
     def retry_record(self, game_id: str, retry_name: str) -> RetryRecord | None:
-        with self._took["retry_record"].time():
-            return self._store.retry_record(game_id, retry_name)
+        return self._timed("retry_record", self._store.retry_record, game_id, retry_name)
 
     def now_ms(self) -> int:
-        with self._took["now_ms"].time():
-            return self._store.now_ms()
+        return self._timed("now_ms", self._store.now_ms)
 
     def mark_present(self, game_id: str, seat: Seat) -> None:
-        with self._took["mark_present"].time():
-            self._store.mark_present(game_id, seat)
+        self._timed("mark_present", self._store.mark_present, game_id, seat)
 
     def claim_overdue(self, limit: int) -> tuple[str, ...]:
-        with self._took["claim_overdue"].time():
-            return self._store.claim_overdue(limit)
+        return self._timed("claim_overdue", self._store.claim_overdue, limit)
 
     def set_deadline(self, game_id: str, deadline_ms: int | None) -> None:
-        with self._took["set_deadline"].time():
-            self._store.set_deadline(game_id, deadline_ms)
+        self._timed("set_deadline", self._store.set_deadline, game_id, deadline_ms)
 
     def ping(self) -> None:
-        with self._took["ping"].time():
-            self._store.ping()
+        self._timed("ping", self._store.ping)
 
 
 class CountedWaiting(Waiting):

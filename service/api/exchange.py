@@ -11,13 +11,17 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, ParamSpec
 
-from flask import Flask, Response, g, request
+import msgspec
+from flask import Flask, Response, request
 
 from service.engine.state import Seat
 from service.games import Entry
+from service.logs import write
 from service.tokens import is_game_id
 from service.views import GameView
 
@@ -70,29 +74,49 @@ class Exchange:
     def showed(self, view: GameView) -> None:
         self.saw(view.id, view.version, view.viewer.seat)
 
-    def line(self) -> dict[str, object]:
+    def line(self) -> _Line:
         """For the log; what is not known is left out."""
-        members = {
-            "request_id": self.request_id,
-            "trace_id": self.trace_id,
-            "method": self.method,
-            "route": self.route,
-            "status": self.status,
-            "code": self.code or None,
-            "ms": round(self.seconds * 1000, 2),
-            "game": self.game_id,
-            "version": self.version,
-            "seat": self.seat,
-            "action": self.action,
-            "error": self.failure,
-        }
-        return {name: value for name, value in members.items() if value is not None}
+        return _Line(
+            ts=datetime.now(UTC),
+            level="info" if self.failure is None else "error",
+            request_id=self.request_id,
+            trace_id=self.trace_id,
+            method=self.method,
+            route=self.route,
+            status=self.status,
+            code=self.code,
+            ms=round(self.seconds * 1000, 2),
+            game=self.game_id,
+            version=self.version,
+            seat=self.seat,
+            action=self.action,
+            error=self.failure,
+        )
+
+
+class _Line(msgspec.Struct, omit_defaults=True):
+    ts: datetime
+    level: str
+    request_id: str
+    method: str
+    route: str
+    status: int
+    ms: float
+    trace_id: str | None = None
+    code: str = ""
+    game: str | None = None
+    version: int | None = None
+    seat: Seat | None = None
+    action: str | None = None
+    error: object = None
+
+
+_CURRENT: Final[ContextVar[Exchange]] = ContextVar("exchange")
 
 
 def exchange() -> Exchange:
     """That of the request which is being answered."""
-    current: Exchange = g.exchange
-    return current
+    return _CURRENT.get()
 
 
 def noting(enter: Callable[_ENTERED, Entry]) -> Callable[_ENTERED, Entry]:
@@ -117,14 +141,16 @@ def register(app: Flask, answered: Callable[[Exchange], None] | None) -> None:
         began = time.perf_counter()
         asked, rule = request.environ, request.url_rule
         method, game_id = asked["REQUEST_METHOD"], (request.view_args or {}).get("game_id")
-        g.exchange = Exchange(
-            request_id=_request_id(asked),
-            trace_id=_trace_id(asked),
-            method=method if method in _METHODS else UNKNOWN,
-            route=UNKNOWN if rule is None else rule.rule,
-            endpoint=None if rule is None else rule.endpoint,
-            began=began,
-            game_id=game_id if game_id is not None and is_game_id(game_id) else None,
+        _CURRENT.set(
+            Exchange(
+                request_id=_request_id(asked),
+                trace_id=_trace_id(asked),
+                method=method if method in _METHODS else UNKNOWN,
+                route=UNKNOWN if rule is None else rule.rule,
+                endpoint=None if rule is None else rule.endpoint,
+                began=began,
+                game_id=game_id if game_id is not None and is_game_id(game_id) else None,
+            )
         )
 
     @app.after_request
@@ -132,9 +158,8 @@ def register(app: Flask, answered: Callable[[Exchange], None] | None) -> None:
         done = exchange()
         done.status, done.seconds = response.status_code, time.perf_counter() - done.began
         response.headers.add(HEADER, done.request_id)
-        level = logging.INFO if done.failure is None else logging.ERROR
-        if _log.isEnabledFor(level):
-            _log.log(level, done.line())
+        if _log.isEnabledFor(logging.INFO if done.failure is None else logging.ERROR):
+            write(done.line())
         if answered is not None:
             answered(done)
         return response

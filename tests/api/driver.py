@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -78,6 +79,13 @@ def at_once(*requests: Request) -> list[TestResponse]:
         return list(pool.map(send, requests))
 
 
+def eventually(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
 class MeetingStore(RedisGameStore):
     """Its next reads of a game wait for each other, so that all see the same before any of them commits."""
 
@@ -125,8 +133,9 @@ class Site:
 
     @property
     def store(self) -> RedisGameStore:
-        store: RedisGameStore = self.background.sweeper._games._store  # an embedded one has no other door
-        return store
+        store: Any = self.background.sweeper._games._store  # an embedded one has no other door
+        found: RedisGameStore = store if self.background.metrics is None else store._store
+        return found
 
     def send(
         self, method: str, path: str, body: object = None, token: str | None = None, **kwargs: Any

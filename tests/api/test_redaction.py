@@ -28,6 +28,7 @@ from service.engine.rules import AllTied, Dealing, Penalty, RaiseTiming, RuleSet
 from service.engine.state import GameState, Secrets
 from service.engine.view import view_for
 from service.games import Games, NewGame
+from service.logs import JsonLines
 from service.refusals import RefusedError
 from service.settings import Settings
 from service.store.base import Game, GameStore
@@ -526,18 +527,24 @@ def test_nothing_secret_is_logged_or_printed(
     started.site.send("POST", f"{started.path}/actions", {"type": "pass"}, started.tokens[0])
     started.site.send("POST", f"{started.path}/actions", data=b'{"type', content_type="application/json")
     started.get(started.tokens[0][::-1])
+    started.get(started.tokens[0], headers={"X-Request-Id": started.tokens[0]})
+    started.site.send("GET", f"/v1/games/{started.tokens[0]}?token={started.tokens[0]}")
+    started.site.send("POST", "/v1/games", {}, headers={"X-Request-Id": KEY, "Idempotency-Key": KEY})
     gone = create_app(Settings(redis_url=f"redis://:{PASSWORD}@127.0.0.1:1/0"))
     assert Site(gone).send("GET", started.path, token=started.tokens[0]).status_code == 503
     assert_breaks_silently(World())
     printed = capfd.readouterr()
     seed = loaded(world.store, started.id).seed
-    secrets = [*started.tokens.values(), started.host_token, started.join_code, seed, SEED, *SEAT_TOKENS, PASSWORD]
-    assert "AssertionError" in caplog.text
-    for text in (caplog.text, printed.out, printed.err):
-        assert_tells_nothing(text, set(), secrets)
+    secrets = [*started.tokens.values(), started.host_token, started.join_code, seed, SEED, *SEAT_TOKENS]
+    assert "AssertionError" in printed.out
+    assert "/actions" in world.metrics
+    lines = [JsonLines().format(record) for record in caplog.records]
+    for text in (caplog.text, printed.out, printed.err, world.metrics, *lines):
+        assert_tells_nothing(text, set(), [*secrets, PASSWORD, KEY])
 
 
 PASSWORD: Final = "a-word-of-passage"
+KEY: Final = "a-key-that-is-sent-twice"
 
 
 def assert_breaks_silently(world: World) -> None:

@@ -26,6 +26,7 @@ from tests.api.driver import (
     Started,
     answer,
     body_of,
+    eventually,
 )
 from tests.redis_server import DURABLE, RedisServer
 
@@ -43,13 +44,6 @@ def _only_woken(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def game(any_site: Site) -> Started:
     return any_site.create("mano-a-mano", visibility="public")
-
-
-def eventually(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.002)
 
 
 def waiters(site: Site) -> int:

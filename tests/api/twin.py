@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, Final, TypeVar
 
 import fakeredis
+from prometheus_client import generate_latest
 from werkzeug.wrappers import Response
 
 from service.app import create_app
@@ -77,7 +78,13 @@ class World:
         self._judged_every = judged_every
         self._asked = 0
         self.store = RedisGameStore(self._redis, TimeToLive(3_600, 3_600, 3_600), events_kept=500, clock=Clock())
-        self.app = create_app(replace(UNLIMITED, waits_per_worker=0), store=self.store)
+        self.app = create_app(replace(UNLIMITED, waits_per_worker=0, metrics_port=1), store=self.store)
+
+    @property
+    def metrics(self) -> str:
+        """As they would be served."""
+        measured = self.app.extensions["truco"].metrics
+        return generate_latest(measured.registry).decode()
 
     @property
     def game(self) -> Game:
