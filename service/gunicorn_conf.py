@@ -25,10 +25,11 @@ class JsonLogger(Logger):  # type: ignore[misc]
 
     def setup(self, cfg: Config) -> None:
         super().setup(cfg)
-        logs.configure(cfg.loglevel)
+        level = max(self.error_log.level, logging.INFO)  # "debug" quotes what clients send
+        logs.configure(logging.getLevelName(level))
         self.error_log.handlers.clear()
         self.error_log.propagate = True
-        self.error_log.setLevel(max(self.loglevel, logging.INFO))  # "debug" quotes what clients send
+        self.error_log.setLevel(level)
 
     def warning(self, msg: str, *args: object, **kwargs: object) -> None:
         """Of a request that cannot be read, gunicorn's message has the line at fault, a token perhaps."""

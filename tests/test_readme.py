@@ -7,7 +7,10 @@ import subprocess
 from dataclasses import fields
 from pathlib import Path
 
+from prometheus_client import Counter
+
 from service.engine.rules import PRESETS
+from service.metrics import Metrics
 from service.settings import Settings
 from tests.live_server import live_server
 
@@ -41,6 +44,15 @@ def test_it_lists_every_variant_and_setting() -> None:
             assert default == str(defaults[setting]), name
     named = {f"TRUCO_{name}".upper() for name in set(defaults) - {"redis_url", "metrics_port"}}
     assert named | {"REDIS_URL", "METRICS_PORT"} <= {name for name, _ in documented}
+
+
+def test_it_lists_every_metric_with_its_labels() -> None:
+    rows = "\n".join(re.findall(r"^\| `truco_.*$", README, re.MULTILINE))
+    made: dict[str, str] = {}
+    for metric in Metrics().registry._collector_to_names:
+        suffix = "_total" if isinstance(metric, Counter) else ""
+        made[metric._name + suffix] = ",".join(metric._labelnames)
+    assert dict(re.findall(r"`(truco_\w+)(?:\{([\w,]+)\})?`", rows)) == made
 
 
 def test_its_links_lead_somewhere() -> None:
