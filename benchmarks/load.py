@@ -22,6 +22,7 @@ from types import TracebackType
 _LENGTH = b"\r\nContent-Length: "
 _END_OF_HEAD = b"\r\n\r\n"
 _RECEIVED_AT_ONCE = 65_536
+_FEWEST_ANSWERS = 20
 _LOST_AFTER_SECONDS = 10
 
 
@@ -215,7 +216,7 @@ def _measured(order: Order, connections: list[_Connection]) -> Burst:
             else:
                 raise LoadError("a connection has sent all requests that were made for it")
     poll.close()
-    percentiles = quantiles(latencies, n=100, method="inclusive")
+    percentiles = _percentiles(latencies)
     return Burst(
         per_second=len(latencies) / (min(end, last) - begin),
         p50_ms=percentiles[49] * 1e3,
@@ -223,3 +224,10 @@ def _measured(order: Order, connections: list[_Connection]) -> Burst:
         answers=answers,
         cpu_seconds=time.process_time() - cpu_before,
     )
+
+
+def _percentiles(latencies: Sequence[float]) -> list[float]:
+    """1 to 99."""
+    if len(latencies) < _FEWEST_ANSWERS:
+        raise LoadError(f"{len(latencies)} answers in a burst: this machine is too busy to measure on")
+    return quantiles(latencies, n=100, method="inclusive")

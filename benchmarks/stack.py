@@ -33,7 +33,8 @@ UNMEASURED = {"TRUCO_RATE_CREATE": "1000000/minute", "TRUCO_RATE_ACT": "1000000/
 ACTION, VIEW, NOT_MODIFIED, CREATE = "applyAction", "getGame", "getGame, 304", "createGame"
 STATUS = {ACTION: 200, VIEW: 200, NOT_MODIFIED: 304, CREATE: 201}
 _GUESSED_PER_SECOND = 2_000
-_SPARE = 1.6
+_SPARE = 3
+"""Times as many as the fastest burst so far would need: the machine may have been busy then."""
 _MIDDLE_OF_A_GAME = 40
 """Actions: several hands have been played."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -22,6 +22,7 @@ from service.engine.events import Event, RematchCreated, Returned, SeatJoined, S
 from service.engine.record import GameRecord, build_record, encode_action
 from service.engine.rules import PRESETS, Plain, RuleSet, UnplayableRulesError, from_plain
 from service.engine.state import GameState, Phase, Seat, Table
+from service.engine.values import replace
 from service.engine.view import PlayerView, view_for
 from service.refusals import Code, MemberProblem, RefusedError
 from service.store.base import (

@@ -110,7 +110,7 @@ def _manilha_table(found: Mapping[str, object], rules: RuleSet) -> Differences:
     expected = mapping(found["table"], "table")
     for suit in Suit:
         named = {
-            str(rank): {str(manilha.rank) for manilha in manilhas_of(rules.deck, Card(rank, suit))}
+            str(rank): {str(manilha.rank) for manilha in manilhas_of(rules.deck, Card.parse(f"{rank}{suit}"))}
             for rank in rules.deck.ranks
         }
         yield from _differs(f"manilhas by vira of {suit}", {key: {rank} for key, rank in expected.items()}, named)
@@ -321,8 +321,8 @@ def _all_tied(rules: RuleSet, dealer: Seat, _raised_to: int) -> GameState:
     strong = [rank for rank in reversed(rules.deck.ranks) if rank != manilha][:HAND_SIZE]
     leader = (dealer + 1) % rules.seats
     pairs = {
-        leader: [Card(rank, Suit.CLUBS) for rank in strong],
-        (leader + 1) % rules.seats: [Card(rank, Suit.HEARTS) for rank in strong],
+        leader: [Card.parse(f"{rank}{Suit.CLUBS}") for rank in strong],
+        (leader + 1) % rules.seats: [Card.parse(f"{rank}{Suit.HEARTS}") for rank in strong],
     }
     weak = (card for card in rules.deck.cards if card.rank not in (*strong, manilha) and card != vira)
     hands = {seat: pairs.get(seat) or [next(weak) for _ in range(HAND_SIZE)] for seat in range(rules.seats)}

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, Generic, NoReturn, TypeVar, cast
 
 import marshmallow as ma
@@ -59,13 +60,18 @@ Members = dict[str, Value]
 
 def body() -> Value:
     """The request's JSON. Raises `ProblemError`: 411, 413, 415, 400 `malformed_json`."""
+    return parse(_text())
+
+
+def _text() -> bytes:
+    """What says that it is JSON. Raises `ProblemError`: 411, 413, 415."""
     length = request.content_length
-    if length is None or "Transfer-Encoding" in request.headers:
+    if length is None or "HTTP_TRANSFER_ENCODING" in request.environ:
         raise ProblemError("length_required", "send the body with a Content-Length, not in chunks")
     if length > MOST_BODY_BYTES:
         raise ProblemError("body_too_large", f"{length} bytes, at most {MOST_BODY_BYTES}")
     _refuse_other_media()
-    return parse(request.get_data())
+    return request.get_data()
 
 
 def no_body() -> None:
@@ -81,7 +87,7 @@ def body_hash() -> bytes:
 
     Empty without an Idempotency-Key: then nobody will ask whether another body was the same.
     """
-    if "Idempotency-Key" not in request.headers:
+    if _IDEMPOTENCY_KEY not in request.environ:
         return b""
     value: Value = msgspec.json.decode(request.get_data() or b"{}")
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).digest()
@@ -93,7 +99,7 @@ def retry(caller: str | None, gives_token: bool = False) -> Retry | None:
     A key that a token hangs on (*gives_token*) must be long enough not to be guessed. Raises `ProblemError`: 400
     `invalid_header`.
     """
-    key = request.headers.get("Idempotency-Key")
+    key = request.environ.get(_IDEMPOTENCY_KEY)
     if key is None:
         return None
     shortest = SHORTEST_SECRET_KEY if gives_token else 1
@@ -105,8 +111,12 @@ def retry(caller: str | None, gives_token: bool = False) -> Retry | None:
     return Retry(key, f"{request.method} {request.path} {caller or ''}")
 
 
+_IDEMPOTENCY_KEY: Final = "HTTP_IDEMPOTENCY_KEY"
+
+
 def _refuse_other_media() -> None:
-    if request.content_type == "application/json" and "Content-Encoding" not in request.headers:
+    sent = request.environ
+    if sent.get("CONTENT_TYPE") == "application/json" and "HTTP_CONTENT_ENCODING" not in sent:
         return
     media, charset = request.mimetype, request.mimetype_params.get("charset", "utf-8")
     is_json = media == "application/json" or re.fullmatch(r"application/[\w.!#$&^-]+\+json", media)
@@ -442,7 +452,12 @@ def seating() -> Seating:
 
 def action() -> tuple[Action, int]:
     """applyAction's body: the action and its expected version. Raises `ProblemError`, `MalformedActionError`."""
-    value = body()
+    text = _text()
+    return _known_action(text) if len(text) <= _MOST_BYTES_KEPT else _action(text)
+
+
+def _action(text: bytes) -> tuple[Action, int]:
+    value = parse(text)
     members = dict(_load(_schema_of_action(value), value))
     expected_version = cast("int", members.pop("expected_version"))
     kind = ACTIONS[cast("str", members.pop("type"))]
@@ -460,6 +475,10 @@ def action() -> tuple[Action, int]:
         raise ProblemError("validation_failed", detail, tuple(problems))
     return kind(**members), expected_version  # type: ignore[arg-type]
 
+
+_MOST_BYTES_KEPT: Final = 128
+_known_action: Final = lru_cache(10_000)(_action)
+"""Versions are small and cards are few: the same text comes again and again, in this game and in others."""
 
 _MEMBERS: Final = {
     kind.type: {field.name: field.default is MISSING for field in fields(kind)} for kind in ACTIONS.values()

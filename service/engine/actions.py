@@ -1,15 +1,15 @@
 """What a seat can do: one class an action, with its members, its candidates, its check and its effect.
 
-`check` reads a `PlayerView`, never the state: by its signature, legality cannot depend on what the seat does not know.
-`legal_actions` is the candidates that pass `check`, so the two cannot disagree.
+What refuses an action reads a `PlayerView`, never the state: by its signature, legality cannot depend on what the seat
+does not know. `legal_actions` is the candidates that nothing refuses, so it cannot disagree with `check`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final, NoReturn
+from typing import ClassVar, Final, NamedTuple
 
 from service.engine import flow
 from service.engine.cards import HAND_SIZE, Card
@@ -42,6 +42,7 @@ from service.engine.state import (
     team_of,
 )
 from service.engine.state import Raise as PendingRaise
+from service.engine.values import field_names, replace
 from service.engine.view import PlayerView, view_for
 
 
@@ -71,6 +72,13 @@ class IllegalActionError(Exception):
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+
+class Refusal(NamedTuple):
+    """Why not, as data."""
+
+    reason: Reason
+    detail: str
 
 
 class MalformedActionError(ValueError):
@@ -110,9 +118,14 @@ class Action:
         """All of this kind that *view*'s viewer might do, each once in its shortest form, legal or not."""
         raise NotImplementedError
 
-    def check(self, view: PlayerView) -> None:
-        """Raises `IllegalActionError` or `MalformedActionError` if the viewer may not do this now."""
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
+        """Why the viewer may do nothing of this kind now."""
         raise NotImplementedError
+
+    def refused(self, view: PlayerView) -> Refusal | None:
+        """Why the viewer may not do just this, where the kind is allowed. Raises `MalformedActionError`."""
+        return None
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         """What follows when *seat* does this. Only after `check`."""
@@ -121,10 +134,10 @@ class Action:
     def members(self) -> dict[str, Member]:
         """Its members as JSON values, without those that are not set."""
         members: dict[str, Member] = {}
-        for field in fields(self):
-            value: Card | Member | None = getattr(self, field.name)
+        for name in field_names(type(self)):
+            value: Card | Member | None = getattr(self, name)
             if value is not None and value is not False:
-                members[field.name] = str(value) if isinstance(value, Card | StrEnum) else value
+                members[name] = str(value) if isinstance(value, Card | StrEnum) else value
         return members
 
 
@@ -146,36 +159,27 @@ class Play(Action):
 
     @classmethod
     def candidates(cls, view: PlayerView) -> Iterable[Play]:
-        if view.table.hand is None or view.table.hand.to_play != view.viewer:
-            return  # a view is asked for after every action, mostly by a seat that is not in turn
+        may_cover = _refused_cover(view.table) is None
         for held in view.own:
             slot = held.slot if held.card is None else None
             yield cls(card=held.card, slot=slot)
-            yield cls(card=held.card, slot=slot, covered=True)
+            if may_cover:
+                yield cls(card=held.card, slot=slot, covered=True)
 
-    def check(self, view: PlayerView) -> None:
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
         seat, hand = _seat_and_hand(view)
-        _refuse_while_answer_is_due(view.table, hand, "card")
-        _refuse_out_of_turn(hand, seat)
-        if self.covered:
-            self._refuse_covered(view.table, hand)
-        if not any(self._names(held.slot, held.card) for held in view.own):
-            what = f"the card {self.card}" if self.slot is None else f"a card in slot {self.slot}"
-            how = "; in a blind hand cards are named by slot" if view.table.is_blind else ""
-            _refuse(Reason.CARD_NOT_HELD, f"seat {seat} cannot name {what}{how}")
+        return _refused_while_answer_is_due(view.table, hand, "card") or _refused_out_of_turn(hand, seat)
 
-    def _refuse_covered(self, table: Table, hand: Hand) -> None:
-        first = table.rules.covered_from_trick
-        running = len(hand.results) + 1
-        if table.is_blind:
-            _refuse(Reason.COVERED_FORBIDDEN, "no card is covered in a blind hand")
-        if first is None:
-            _refuse(Reason.COVERED_FORBIDDEN, "these rules allow no covered card")
-        if running < first:
-            _refuse(
-                Reason.COVERED_FORBIDDEN,
-                f"this is trick {running}, cards may be covered from trick {first}",
-            )
+    def refused(self, view: PlayerView) -> Refusal | None:
+        if self.covered and (refusal := _refused_cover(view.table)):
+            return refusal
+        for held in view.own:
+            if self._names(held.slot, held.card):
+                return None
+        what = f"the card {self.card}" if self.slot is None else f"a card in slot {self.slot}"
+        how = "; in a blind hand cards are named by slot" if view.table.is_blind else ""
+        return Refusal(Reason.CARD_NOT_HELD, f"seat {view.viewer} cannot name {what}{how}")
 
     def _names(self, slot: int, card: Card | None) -> bool:
         return slot == self.slot if self.card is None else card == self.card
@@ -185,6 +189,19 @@ class Play(Action):
             slot for slot, card in enumerate(state.secrets.hands[seat]) if card is not None and self._names(slot, card)
         )
         return flow.play_card(state, seat, slot, self.covered)
+
+
+def _refused_cover(table: Table) -> Refusal | None:
+    first = table.rules.covered_from_trick
+    if table.is_blind:
+        return Refusal(Reason.COVERED_FORBIDDEN, "no card is covered in a blind hand")
+    if first is None:
+        return Refusal(Reason.COVERED_FORBIDDEN, "these rules allow no covered card")
+    assert table.hand is not None
+    running = len(table.hand.results) + 1
+    if running < first:
+        return Refusal(Reason.COVERED_FORBIDDEN, f"this is trick {running}, cards may be covered from trick {first}")
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,40 +228,48 @@ class Raise(Action):
         elif step is not None:
             yield cls(to=step)
 
-    def check(self, view: PlayerView) -> None:
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
         seat, hand = _seat_and_hand(view)
         table, team = view.table, team_of(seat)
         is_answer = hand.phase is Phase.ANSWER and table.answering_team == team
-        if not is_answer:
-            _refuse_while_answer_is_due(table, hand, "raise")
-            if table.rules.raise_timing is RaiseTiming.OWN_TURN or hand.phase is not Phase.PLAY:
-                _refuse_out_of_turn(hand, seat)
-        self._refuse_forbidden(table, team)
-        step = _next_step(table)
-        if step is None:
-            top = table.rules.ladder[-1]
-            _refuse(Reason.LADDER_EXHAUSTED, f"there is no step above {top}")
+        unasked = None if is_answer else cls._refused_unasked(table, hand, seat)
+        if refusal := unasked or cls._refused_here(table, team):
+            return refusal
+        if _next_step(table) is None:
+            return Refusal(Reason.LADDER_EXHAUSTED, f"there is no step above {table.rules.ladder[-1]}")
         if not is_answer and hand.raised_by == team:
-            _refuse(
+            return Refusal(
                 Reason.SAME_TEAM_RAISE,
                 f"seat {seat} may not raise: its team made the last raise (worth {hand.value} now)",
             )
-        if self.to not in (None, step):
-            _refuse(Reason.WRONG_STEP, f"the next step is {step}, not {self.to}")
-        if self.penalty not in (None, table.raise_penalty):
-            cost = table.raise_penalty or "nothing"
-            _refuse(Reason.WRONG_STEP, f"a raise costs {cost} here, not {self.penalty}")
+        return None
 
     @staticmethod
-    def _refuse_forbidden(table: Table, team: Team) -> None:
+    def _refused_unasked(table: Table, hand: Hand, seat: Seat) -> Refusal | None:
+        refusal = _refused_while_answer_is_due(table, hand, "raise")
+        if table.rules.raise_timing is RaiseTiming.OWN_TURN or hand.phase is not Phase.PLAY:
+            refusal = refusal or _refused_out_of_turn(hand, seat)
+        return refusal
+
+    @staticmethod
+    def _refused_here(table: Table, team: Team) -> Refusal | None:
         penalty, cost = table.raise_penalty, table.rules.eleven_value
         if penalty is Penalty.FORBIDDEN:
-            _refuse(Reason.RAISE_FORBIDDEN, "nobody may raise in this hand")
+            return Refusal(Reason.RAISE_FORBIDDEN, "nobody may raise in this hand")
         if penalty is Penalty.LOSE_POINTS and table.score[team] < cost:
-            _refuse(
-                Reason.RAISE_FORBIDDEN,
-                f"a raise costs {cost} points here, team {team} has {table.score[team]}",
-            )
+            detail = f"a raise costs {cost} points here, team {team} has {table.score[team]}"
+            return Refusal(Reason.RAISE_FORBIDDEN, detail)
+        return None
+
+    def refused(self, view: PlayerView) -> Refusal | None:
+        table = view.table
+        step, penalty = _next_step(table), table.raise_penalty
+        if self.to not in (None, step):
+            return Refusal(Reason.WRONG_STEP, f"the next step is {step}, not {self.to}")
+        if self.penalty not in (None, penalty):
+            return Refusal(Reason.WRONG_STEP, f"a raise costs {penalty or 'nothing'} here, not {self.penalty}")
+        return None
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         table, hand = state.table, state.table.hand
@@ -288,15 +313,16 @@ class _Answer(Action):
     def candidates(cls, view: PlayerView) -> Iterable[Action]:
         yield cls()
 
-    def check(self, view: PlayerView) -> None:
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
         seat, hand = _seat_and_hand(view)
         if hand.phase not in (Phase.ELEVEN, Phase.ANSWER):
-            _refuse(Reason.NOTHING_TO_ANSWER, f"no raise waits and the hand is in phase {hand.phase}")
-        if view.table.answering_team != team_of(seat):
-            _refuse(
-                Reason.NOT_YOUR_TEAM_TO_ANSWER,
-                f"team {view.table.answering_team} answers, seat {seat} is of team {team_of(seat)}",
-            )
+            return Refusal(Reason.NOTHING_TO_ANSWER, f"no raise waits and the hand is in phase {hand.phase}")
+        answers = view.table.answering_team
+        if answers != team_of(seat):
+            detail = f"team {answers} answers, seat {seat} is of team {team_of(seat)}"
+            return Refusal(Reason.NOT_YOUR_TEAM_TO_ANSWER, detail)
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,14 +385,16 @@ class Show(Action):
     def candidates(cls, view: PlayerView) -> Iterable[Show]:
         yield cls()
 
-    def check(self, view: PlayerView) -> None:
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
         seat, hand = _seat_and_hand(view)
         if not view.table.rules.eleven_show or hand.kind is Kind.NORMAL or view.table.is_blind:
-            _refuse(Reason.SHOW_FORBIDDEN, "cards are shown only in an open mão de onze that allows it")
-        _refuse_while_answer_is_due(view.table, hand, "show")
-        _refuse_out_of_turn(hand, seat)
+            return Refusal(Reason.SHOW_FORBIDDEN, "cards are shown only in an open mão de onze that allows it")
+        if refusal := _refused_while_answer_is_due(view.table, hand, "show") or _refused_out_of_turn(hand, seat):
+            return refusal
         if not wins_for_sure(view):
-            _refuse(Reason.SHOW_NOT_PROVEN, f"the cards of seat {seat} do not win against everything")
+            return Refusal(Reason.SHOW_NOT_PROVEN, f"the cards of seat {seat} do not win against everything")
+        return None
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         hand = state.table.hand
@@ -408,10 +436,15 @@ class Cut(Action):
                 if view.viewer is not None and team_of(seat) == team_of(view.viewer):
                     yield cls(cut=cut, take_for=seat)
 
-    def check(self, view: PlayerView) -> None:
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
         seat, hand = _seat_and_hand(view)
         if hand.phase is not Phase.CUT or view.table.cutter != seat:
-            _refuse(Reason.NOT_YOUR_TURN, f"seat {seat} has no pack to cut in phase {hand.phase}")
+            return Refusal(Reason.NOT_YOUR_TURN, f"seat {seat} has no pack to cut in phase {hand.phase}")
+        return None
+
+    def refused(self, view: PlayerView) -> Refusal | None:
+        seat, _ = _seat_and_hand(view)
         deepest = len(view.table.rules.deck.cards) - 1
         if self.at is not None and not 1 <= self.at <= deepest:
             raise MalformedActionError("at", f"must be 1 to {deepest} in this deck")
@@ -419,6 +452,7 @@ class Cut(Action):
             not 0 <= self.take_for < view.table.rules.seats or team_of(self.take_for) != team_of(seat)
         ):
             raise MalformedActionError("take_for", f"must be a seat of team {team_of(seat)}")
+        return None
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         hand, pack = state.table.hand, state.secrets.pack
@@ -453,10 +487,12 @@ class Deal(Action):
             for deal_style in DealStyle:
                 yield cls(deal_from=deal_from, deal_style=deal_style)
 
-    def check(self, view: PlayerView) -> None:
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
         seat, hand = _seat_and_hand(view)
         if hand.phase is not Phase.DEAL or hand.dealer != seat:
-            _refuse(Reason.NOT_YOUR_TURN, f"seat {seat} has no cards to deal in phase {hand.phase}")
+            return Refusal(Reason.NOT_YOUR_TURN, f"seat {seat} has no cards to deal in phase {hand.phase}")
+        return None
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         return flow.deal(state, self.deal_from, self.deal_style)
@@ -472,8 +508,10 @@ class Resign(Action):
     def candidates(cls, view: PlayerView) -> Iterable[Resign]:
         return ()
 
-    def check(self, view: PlayerView) -> None:
+    @classmethod
+    def refused_kind(cls, view: PlayerView) -> Refusal | None:
         """Nothing stands against it while the game runs."""
+        return None
 
     def apply(self, state: GameState, seat: Seat) -> Transition:
         won = _give_up(state, seat, HandReason.RESIGNED, GameReason.RESIGNED)
@@ -511,25 +549,27 @@ def legal_actions(view: PlayerView) -> tuple[Action, ...]:
     hand = view.table.hand
     if view.viewer is None or hand is None or view.table.result is not None:
         return ()
-    return tuple(action for cls in _OFFERED[hand.phase] for action in cls.candidates(view) if _passes(view, action))
-
-
-def _passes(view: PlayerView, action: Action) -> bool:
-    try:
-        action.check(view)
-    except IllegalActionError:
-        return False
-    return True
+    legal: list[Action] = []
+    for cls in _OFFERED[hand.phase]:
+        if cls.refused_kind(view) is None:
+            legal += [action for action in cls.candidates(view) if action.refused(view) is None]
+    return tuple(legal)
 
 
 def check(view: PlayerView, action: Action) -> None:
     """Raises `IllegalActionError` or `MalformedActionError` if *view*'s viewer may not do *action* now."""
-    if view.table.result is not None:
-        _refuse(Reason.GAME_FINISHED, f"team {view.table.result.winner} has won the game")
-    _, hand = _seat_and_hand(view)
+    refusal = _refused(view, action)
+    if refusal is not None:
+        raise IllegalActionError(*refusal)
+
+
+def _refused(view: PlayerView, action: Action) -> Refusal | None:
+    result, (_, hand) = view.table.result, _seat_and_hand(view)
+    if result is not None:
+        return Refusal(Reason.GAME_FINISHED, f"team {result.winner} has won the game")
     if hand.phase is Phase.OVER:
-        _refuse(Reason.HAND_OVER, f"hand {hand.number} is over")
-    action.check(view)
+        return Refusal(Reason.HAND_OVER, f"hand {hand.number} is over")
+    return action.refused_kind(view) or action.refused(view)
 
 
 def apply(state: GameState, seat: Seat, action: Action) -> Transition:
@@ -546,17 +586,15 @@ def _seat_and_hand(view: PlayerView) -> tuple[Seat, Hand]:
     return view.viewer, view.table.hand
 
 
-def _refuse(reason: Reason, detail: str) -> NoReturn:
-    raise IllegalActionError(reason, detail)
-
-
-def _refuse_while_answer_is_due(table: Table, hand: Hand, what: str) -> None:
+def _refused_while_answer_is_due(table: Table, hand: Hand, what: str) -> Refusal | None:
     if hand.phase in (Phase.ELEVEN, Phase.ANSWER):
-        _refuse(Reason.ANSWER_PENDING, f"no {what} before team {table.answering_team} has answered")
+        return Refusal(Reason.ANSWER_PENDING, f"no {what} before team {table.answering_team} has answered")
+    return None
 
 
-def _refuse_out_of_turn(hand: Hand, seat: Seat) -> None:
+def _refused_out_of_turn(hand: Hand, seat: Seat) -> Refusal | None:
     if hand.phase is not Phase.PLAY:
-        _refuse(Reason.NOT_YOUR_TURN, f"the hand is in phase {hand.phase}")
+        return Refusal(Reason.NOT_YOUR_TURN, f"the hand is in phase {hand.phase}")
     if hand.to_play != seat:
-        _refuse(Reason.NOT_YOUR_TURN, f"it is the turn of seat {hand.to_play}, not of seat {seat}")
+        return Refusal(Reason.NOT_YOUR_TURN, f"it is the turn of seat {hand.to_play}, not of seat {seat}")
+    return None

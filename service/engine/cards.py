@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -55,13 +55,19 @@ _RANKS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Card:
+    """There is one of each, in `ALL_CARDS`: it equals itself alone, and `parse` finds it."""
+
     rank: Rank
     suit: Suit
 
     def __str__(self) -> str:
         return self.rank + self.suit
+
+    def __reduce__(self) -> tuple[Callable[[str], Card], tuple[str]]:
+        """A copy is the card itself, in another process too."""
+        return Card.parse, (str(self),)
 
     @staticmethod
     def parse(text: str) -> Card:

@@ -7,7 +7,7 @@ An event carries no secret, ever: it says only what lies open, so the log is the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
@@ -24,6 +24,7 @@ from service.engine.state import (
     Seat,
     Team,
 )
+from service.engine.values import field_names
 
 Member = str | int | None | Sequence[str | int]
 Value = Card | str | int | None | tuple[Card, ...] | Score
@@ -43,10 +44,10 @@ class Event:
     def members(self) -> dict[str, Member]:
         """What it says beside its type and seat, as JSON values; an unset `slot` is left out."""
         members: dict[str, Member] = {}
-        for field in fields(self):
-            value: Value = getattr(self, field.name)
-            if field.name != "seat" and (value is not None or field.name != "slot"):
-                members[field.name] = _plain(value)
+        for name in field_names(type(self)):
+            value: Value = getattr(self, name)
+            if name != "seat" and (value is not None or name != "slot"):
+                members[name] = _plain(value)
         return members
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from service.engine.cards import COVERED_STRENGTH, HAND_SIZE, Card
@@ -48,6 +47,7 @@ from service.engine.state import (
     Trick,
     team_of,
 )
+from service.engine.values import replace
 
 Item = TypeVar("Item")
 
@@ -160,19 +160,14 @@ def play_card(state: GameState, seat: Seat, slot: int, covered: bool) -> Transit
     cards = state.secrets.hands[seat]
     card = cards[slot]
     assert card is not None
-    tricks = hand.tricks
-    if not tricks or tricks[-1].is_decided:
-        tricks = (*tricks, Trick(opener=seat, plays=()))
-    running = tricks[-1]
-    running = replace(running, plays=(*running.plays, Play(seat, None if covered else card)))
-    hand = replace(hand, tricks=(*tricks[:-1], running), to_play=(seat + 1) % table.rules.seats)
-    secrets = replace(
-        state.secrets,
-        hands=_replaced(state.secrets.hands, seat, _replaced(cards, slot, None)),
-        covered=(*state.secrets.covered, CoveredCard(seat, len(tricks) - 1, card))
-        if covered
-        else state.secrets.covered,
-    )
+    before, running = hand.tricks, Trick(opener=seat, plays=())
+    if before and not before[-1].is_decided:
+        before, running = before[:-1], before[-1]
+    running = Trick(running.opener, (*running.plays, Play(seat, None if covered else card)))
+    hand = replace(hand, tricks=(*before, running), to_play=(seat + 1) % table.rules.seats)
+    secrets = replace(state.secrets, hands=_replaced(state.secrets.hands, seat, _replaced(cards, slot, None)))
+    if covered:
+        secrets = replace(secrets, covered=(*secrets.covered, CoveredCard(seat, len(before), card)))
     played = CardPlayed(
         seat=seat,
         slot=slot if table.is_blind else None,
@@ -200,14 +195,8 @@ def _decide_trick(state: GameState) -> Transition:
         events.append(_vira_shown(table))
     hand = table.hand
     assert hand is not None
-    running = hand.tricks[-1]
-    played = [
-        (
-            play.seat,
-            COVERED_STRENGTH if play.card is None else table.strengths[play.card],
-        )
-        for play in running.plays
-    ]
+    running, strength = hand.tricks[-1], table.strengths
+    played = [(play.seat, COVERED_STRENGTH if play.card is None else strength[play.card]) for play in running.plays]
     winner, next_opener = trick_result(played, table.rules.tie_leader, table.leader)
     running = replace(running, winner=winner, tied=winner is None)
     hand = replace(hand, tricks=(*hand.tricks[:-1], running), to_play=next_opener)

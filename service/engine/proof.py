@@ -19,13 +19,14 @@ A test compares it with a search that leaves nothing out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from service.engine.cards import COVERED_STRENGTH
 from service.engine.flow import hand_result, trick_result
 from service.engine.rules import TieLeader
 from service.engine.state import Seat, Team, team_of
+from service.engine.values import replace
 from service.engine.view import PlayerView
 
 

@@ -131,7 +131,10 @@ class RuleSet:
 
     def step_after(self, value: int) -> int | None:
         """The next step of the ladder above *value*; None at the top."""
-        return next((step for step in self.ladder if step > value), None)
+        for step in self.ladder:
+            if step > value:
+                return step
+        return None
 
 
 def _manilha_problems(rules: RuleSet) -> list[FieldProblem]:

@@ -73,14 +73,14 @@ class PlayerView:
         return self.cards[self.viewer] or ()
 
 
-def sees(table: Table, viewer: Seat | None) -> frozenset[Seat]:
+def sees(table: Table, viewer: Seat | None) -> tuple[Seat, ...]:
     """The seats whose held cards *viewer* sees: its own, and its partners' while its team decides at 11 (S1 2)."""
     hand = table.hand
     if viewer is None or hand is None:
-        return frozenset()
+        return ()
     if hand.phase is Phase.ELEVEN and table.rules.eleven_partner_cards and table.eleven_team == team_of(viewer):
-        return frozenset(table.waited_for)
-    return frozenset((viewer,))
+        return table.waited_for
+    return (viewer,)
 
 
 def view_for(state: GameState, viewer: Seat | None) -> PlayerView:
@@ -90,9 +90,9 @@ def view_for(state: GameState, viewer: Seat | None) -> PlayerView:
     return PlayerView(
         viewer=viewer,
         table=table,
-        cards=tuple(_slots(state, seat) if seat in seen else None for seat in range(table.rules.seats)),
-        covered=tuple(card for card in secrets.covered if card.seat == viewer),
-        last_covered=tuple(card for card in secrets.last_covered if card.seat == viewer),
+        cards=tuple([_slots(state, seat) if seat in seen else None for seat in range(table.rules.seats)]),
+        covered=_covered_by(viewer, secrets.covered),
+        last_covered=_covered_by(viewer, secrets.last_covered),
     )
 
 
@@ -100,6 +100,9 @@ def _slots(state: GameState, seat: Seat) -> tuple[Slot, ...]:
     if not state.secrets.hands:
         return ()
     blind = state.table.is_blind
-    return tuple(
-        Slot(slot, None if blind else card) for slot, card in enumerate(state.secrets.hands[seat]) if card is not None
-    )
+    held = enumerate(state.secrets.hands[seat])
+    return tuple([Slot(slot, None if blind else card) for slot, card in held if card is not None])
+
+
+def _covered_by(seat: Seat | None, cards: tuple[CoveredCard, ...]) -> tuple[CoveredCard, ...]:
+    return tuple([card for card in cards if card.seat == seat]) if cards else ()

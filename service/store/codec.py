@@ -9,7 +9,7 @@ every format that ever was are kept in tests/store/states/.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import Final
 
@@ -41,6 +41,9 @@ FORMAT: Final = 2
 
 _CARDS: Final = tuple(ALL_CARDS.values())
 _NUMBERS: Final = {card: number for number, card in enumerate(_CARDS)}
+_MAYBE_CARDS: Final[dict[int | None, Card | None]] = {None: None, **dict(enumerate(_CARDS))}
+_MAYBE_NUMBERS: Final[dict[Card | None, int | None]] = {None: None} | dict(_NUMBERS)
+_card, _number = _MAYBE_CARDS.__getitem__, _MAYBE_NUMBERS.__getitem__
 
 _KINDS: Final = (Kind.NORMAL, Kind.MAO_DE_ONZE, Kind.MAO_DE_FERRO)
 _PHASES: Final = (Phase.CUT, Phase.DEAL, Phase.ELEVEN, Phase.PLAY, Phase.ANSWER, Phase.OVER)
@@ -235,8 +238,10 @@ def _read(game_id: str, version: int, nonce: bytes, body: bytes, metadata: dict[
         rules=rules,
         is_public=packed.is_public,
         chairs=tuple(
-            Chair(name, token_hash, bot, owner_hash)
-            for (name, token_hash), owner_hash, bot in zip_longest(packed.chairs, packed.owner_hashes, packed.bots)
+            [
+                Chair(name, token_hash, bot, owner_hash)
+                for (name, token_hash), owner_hash, bot in zip_longest(packed.chairs, packed.owner_hashes, packed.bots)
+            ]
         ),
         last_seq=packed.last_seq,
         state=None if packed.state is None else _state_from_struct(rules, packed.state),
@@ -303,7 +308,7 @@ def _state_to_struct(state: GameState) -> _State:
         hand=None if table.hand is None else _hand_to_struct(table.hand),
         last_hand=None if table.last_hand is None else _last_hand_to_struct(table.last_hand),
         result=None if table.result is None else (table.result.winner, _GAME_REASONS.index(table.result.reason)),
-        hands=[[_number(card) for card in hand] for hand in secrets.hands],
+        hands=[list(map(_number, hand)) for hand in secrets.hands],
         pack=[_NUMBERS[card] for card in secrets.pack],
         face_down_vira=_number(secrets.vira),
         covered=[(card.seat, card.trick, _NUMBERS[card.card]) for card in secrets.covered],
@@ -322,10 +327,10 @@ def _state_from_struct(rules: RuleSet, packed: _State) -> GameState:
     )
     secrets = Secrets(
         hands=tuple(tuple(map(_card, hand)) for hand in packed.hands),
-        pack=tuple(_CARDS[number] for number in packed.pack),
+        pack=tuple([_CARDS[number] for number in packed.pack]),
         vira=_card(packed.face_down_vira),
-        covered=tuple(CoveredCard(seat, trick, _CARDS[card]) for seat, trick, card in packed.covered),
-        last_covered=tuple(CoveredCard(seat, trick, _CARDS[card]) for seat, trick, card in packed.last_covered),
+        covered=tuple([CoveredCard(seat, trick, _CARDS[card]) for seat, trick, card in packed.covered]),
+        last_covered=tuple([CoveredCard(seat, trick, _CARDS[card]) for seat, trick, card in packed.last_covered]),
     )
     return GameState(table, secrets)
 
@@ -395,13 +400,12 @@ def _trick_to_struct(trick: Trick) -> _Trick:
 
 
 def _trick_from_struct(packed: _Trick, seats: int) -> Trick:
-    plays = tuple(Play((packed.opener + place) % seats, _card(number)) for place, number in enumerate(packed.plays))
-    return Trick(packed.opener, plays, packed.winner, packed.tied)
+    opener = packed.opener
+    plays = tuple([_play((opener + place) % seats, number) for place, number in enumerate(packed.plays)])
+    return Trick(opener, plays, packed.winner, packed.tied)
 
 
-def _number(card: Card | None) -> int | None:
-    return None if card is None else _NUMBERS[card]
-
-
-def _card(number: int | None) -> Card | None:
-    return None if number is None else _CARDS[number]
+@cache
+def _play(seat: int, number: int | None) -> Play:
+    """Most of what a state is read into are these, and there are few different ones."""
+    return Play(seat, _card(number))

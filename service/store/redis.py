@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from types import TracebackType
 from typing import Final, cast
@@ -24,6 +24,7 @@ from redis.commands.core import Script as ClientScript
 from redis.exceptions import RedisClusterException
 
 from service.engine.state import Seat
+from service.engine.values import replace
 from service.store import codec
 from service.store.base import (
     PRESENT_SECONDS,

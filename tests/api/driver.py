@@ -86,8 +86,8 @@ def at_once(*requests: Request) -> list[TestResponse]:
         return list(pool.map(send, requests))
 
 
-def eventually(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def eventually(is_so: Callable[[], bool], within_seconds: float = PATIENCE_SECONDS) -> None:
+    deadline = time.monotonic() + within_seconds
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.002)
