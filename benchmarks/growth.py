@@ -23,8 +23,7 @@ from benchmarks.report import machine, table
 from benchmarks.rounds import Rounds
 from service.engine.record import encode_action
 from service.games import Created
-from service.store import codec
-from service.store.base import LoggedEvent
+from service.store.base import Game, LoggedEvent
 from service.tokens import new_id
 from tests.live_server import LiveServer
 from tests.redis_server import RedisServer
@@ -36,8 +35,6 @@ BURST_SECONDS = 1.0
 _TEMPLATES = 100
 _EVENTS = 10
 _AT_ONCE = 500
-_TTL_SECONDS = 604_800
-_EVENTS_KEPT = 500
 _MIDDLE_OF_A_GAME = 40
 _PARTS = {"1–20": (0, 20), "21–60, second hand on": (20, 60), "481–520": (480, 520)}
 """Which actions of a long game are compared, by their numbers."""
@@ -48,11 +45,10 @@ _LONG = {"target": 99}
 
 @dataclass(frozen=True)
 class Template:
-    """A stored game as it is loaded again and again: what the commit script is given."""
+    """A stored game as it is loaded again and again, its latest events, and its last action."""
 
-    state: bytes
-    first_seq: int
-    events: Sequence[bytes]
+    game: Game
+    events: Sequence[LoggedEvent]
     action: str
 
 
@@ -60,29 +56,22 @@ class Loader:
     """Stores games in bulk."""
 
     def __init__(self, maker: Maker) -> None:
-        self._client = maker.client
+        self._maker = maker
         script = resources.files("service.store").joinpath("commit.lua").read_text("utf-8")
-        self._sha = self._client.script_load(script)
+        self._sha = maker.client.script_load(script)
         self._templates = [_template(maker) for _ in range(_TEMPLATES)]
 
     def load(self, games: int) -> None:
         for first in range(0, games, _AT_ONCE):
-            pipeline = self._client.pipeline(transaction=False)
+            pipeline = self._maker.client.pipeline(transaction=False)
             for number in range(first, min(first + _AT_ONCE, games)):
                 self._add(pipeline, self._templates[number % _TEMPLATES])
             pipeline.execute()
 
     def _add(self, pipeline: redis.client.Pipeline, template: Template) -> None:
-        game = f"truco:{{{new_id()}}}"
-        keys = [f"{game}:{name}" for name in ("state", "events", "actions", "metadata")]
-        pipeline.evalsha(
-            self._sha,
-            len(keys),
-            *keys,
-            *(0, template.state, _TTL_SECONDS, _EVENTS_KEPT, f"{game}:commits", template.action, "", "", 0),
-            template.first_seq,
-            *template.events,
-        )
+        game = replace(template.game, id=new_id())
+        keys, arguments = self._maker.store.commit_call(game, None, template.events, (template.action,))
+        pipeline.evalsha(self._sha, len(keys), *keys, *arguments)
 
 
 def _template(maker: Maker) -> Template:
@@ -96,11 +85,9 @@ def _template(maker: Maker) -> Template:
     found = maker.store.load(created.game.id)
     assert found is not None
     game = found.game
-    events: tuple[LoggedEvent, ...] = maker.store.events(game.id, game.last_seq - _EVENTS, _EVENTS).events
+    events = maker.store.events(game.id, game.last_seq - _EVENTS, _EVENTS).events
     maker.client.delete(*maker.client.keys(f"truco:{{{game.id}}}:*"))
-    return Template(
-        codec.encode(replace(game, nonce=b"nonce-00")), events[0].seq, [*map(codec.encode_event, events)], last
-    )
+    return Template(game, events, last)
 
 
 @dataclass

@@ -25,6 +25,13 @@ DRAIN_SECONDS: Final = float(os.environ.get("TRUCO_DRAIN_SECONDS") or 2)
 _LOOKS_EVERY_SECONDS: Final = 0.2
 _UNASKED_SECONDS: Final = 0.5
 """Who has connected or been answered just now may have a request on its way."""
+_A_MOMENT_SECONDS: Final = 1e-6
+"""After each request: one whose next request is there already would keep the other connections waiting. With 0 the loop
+would not look whether they have asked."""
+_ACCEPTED_AT_ONCE: Final = 8
+"""Between two rounds of all connections. With gunicorn's 1, the last of 64 that came to busy workers waited for a third
+of a second; with more, one of several workers would take most of those that come together.
+"""
 
 
 class _Listener(StreamServer):  # type: ignore[misc]
@@ -48,7 +55,8 @@ class DrainingWorker(GeventWorker):  # type: ignore[misc]
     def server_class(self, listener: socket, spawn: Pool, **_: object) -> _Listener:
         """Gunicorn calls this for each address that it listens on."""
         server = _Listener(listener, handle=partial(self.handle, listener), spawn=spawn)
-        server.max_accept = 1 if self.cfg.workers > 1 else server.max_accept
+        if self.cfg.workers > 1:
+            server.max_accept = _ACCEPTED_AT_ONCE
         self._listeners.append(server)
         return server
 
@@ -91,3 +99,4 @@ class DrainingWorker(GeventWorker):  # type: ignore[misc]
             super().handle_request(listener_name, req, sock, addr)
         finally:
             self._unasked[sock] = time.monotonic()
+        gevent.sleep(_A_MOMENT_SECONDS)

@@ -14,6 +14,7 @@ from werkzeug.test import TestResponse
 from benchmarks import ceiling
 from benchmarks.ceiling import Answers, answer_of
 from benchmarks.games import Maker, get
+from benchmarks.growth import Loader
 from service.app import create_app
 from tests.api.driver import UNLIMITED
 from tests.redis_server import RedisServer
@@ -49,6 +50,18 @@ def test_the_actions_of_a_game_are_all_accepted_and_end_it(maker: Maker, client:
     answers = [send(client, request) for request in requests]
     assert {answer.status_code for answer in answers} == {200}
     assert answers[-1].get_json()["game"]["status"] == "finished"
+
+
+def test_games_loaded_in_bulk_can_be_played_on(maker: Maker) -> None:
+    maker.client.flushall()
+    Loader(maker).load(2)
+    ids = [key.decode().partition("{")[2].partition("}")[0] for key in maker.client.keys("truco:{*}:state")]
+    assert len(ids) == 2
+    for game_id in ids:
+        found = maker.store.load(game_id)
+        assert found is not None and found.game.state is not None
+        assert len(maker.store.events(game_id, 0, 500).events) == 10
+        maker.store.commit(replace(found.game, version=found.game.version + 1), found.game, ())
 
 
 def test_the_ceiling_answers_like_the_service(

@@ -135,23 +135,7 @@ class RedisGameStore:
         retry: tuple[str, RetryRecord] | None = None,
     ) -> Loaded:
         game = replace(game, nonce=secrets.token_urlsafe(_NONCE_BYTES).encode("ascii"))
-        keys = [*_keys(game.id), _presence_key(game.id)]
-        if retry is not None:
-            keys.append(_retries_key(game.id))
-        arguments: list[str | bytes | int] = [
-            "0" if previous is None else (b"%d %b" % (previous.version, previous.nonce)).strip(),
-            codec.encode(game),
-            self._ttl_seconds.of(game.status),
-            self._events_kept,
-            channel(game.id),
-            " ".join(actions),
-            codec.encode_metadata(game) if previous is None and game.metadata else "",
-            "" if retry is None else codec.encode_retry(retry[1]),
-            _RETRY_SECONDS,
-            "" if retry is None else retry[0],
-            game.last_seq - len(events) + 1,
-            *map(codec.encode_event, events),
-        ]
+        keys, arguments = self.commit_call(game, previous, events, actions, retry)
         moves_to_a_list = previous is None or previous.status is not game.status
         with self._operation:
             if moves_to_a_list:
@@ -167,6 +151,33 @@ class RedisGameStore:
             raise VersionConflictError(f"game {game.id} has moved on or is gone")
         self._kept.keep(game, int(now_ms))
         return Loaded(game, self._time(int(now_ms)), frozenset(map(int, present)))
+
+    def commit_call(
+        self,
+        game: Game,
+        previous: Game | None,
+        events: Sequence[LoggedEvent],
+        actions: Sequence[str] = (),
+        retry: tuple[str, RetryRecord] | None = None,
+    ) -> tuple[list[str], list[str | bytes | int]]:
+        """The keys and arguments of commit.lua."""
+        keys = [*_keys(game.id), _presence_key(game.id)]
+        if retry is not None:
+            keys.append(_retries_key(game.id))
+        return keys, [
+            "0" if previous is None else (b"%d %b" % (previous.version, previous.nonce)).strip(),
+            codec.encode(game),
+            self._ttl_seconds.of(game.status),
+            self._events_kept,
+            channel(game.id),
+            " ".join(actions),
+            codec.encode_metadata(game) if previous is None and game.metadata else "",
+            "" if retry is None else codec.encode_retry(retry[1]),
+            _RETRY_SECONDS,
+            "" if retry is None else retry[0],
+            game.last_seq - len(events) + 1,
+            *map(codec.encode_event, events),
+        ]
 
     def recall(self, game_id: str, version: int) -> Loaded | None:
         game = self._kept.get(game_id)
