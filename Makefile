@@ -7,11 +7,12 @@ B ?= medium
 SEATS ?= 2
 VARIANT ?= paulista
 MATCHES ?= 2000
+HANDS ?= 10000
 PYTHON ?= python3
 BIN := .venv/bin
 DEPLOY := .venv/deploy/bin
 
-.PHONY: run test test-web demo lint leaks scenarios chaos arena clients test-clients bench bench-growth bench-profile bench-footprint capacity lock clean
+.PHONY: run test test-web demo lint leaks scenarios chaos arena hands clients test-clients bench bench-growth bench-profile bench-footprint capacity lock clean
 
 run: .venv/run
 	PORT=$(PORT) $(BIN)/gunicorn -c python:service.gunicorn_conf
@@ -50,7 +51,10 @@ chaos: .venv/dev
 	$(BIN)/python -m tests.chaos $(NAME)
 
 arena: .venv/dev
-	$(BIN)/python -m tests.arena $(A) $(B) --seats $(SEATS) --variant $(VARIANT) --pairs $(MATCHES)
+	$(BIN)/python -m tests.arena $(A) $(B) --seats $(SEATS) --variant $(VARIANT) --pairs $(MATCHES) $(if $(JOBS),--jobs $(JOBS))
+
+hands: .venv/dev
+	$(BIN)/python -m tests.bots --hands $(HANDS) $(if $(JOBS),--jobs $(JOBS))
 
 clients: .venv/clients
 	$(BIN)/python -m tests.clients.generate

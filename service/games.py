@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from service.bots import BOTS
+from service.bots import BOTS, speaker
 from service.dealer import Dealer, bot_chance
 from service.engine import actions, flow
 from service.engine.absent import action_for_absent
@@ -818,7 +818,7 @@ def _bot_in_turn(game: Game, table: Table) -> Seat | None:
     waited_for = table.waited_for
     if not waited_for or any(game.chairs[seat].bot is None for seat in waited_for):
         return None
-    return waited_for[0]
+    return speaker(table)
 
 
 def _has_stand_in(game: Game, seat: Seat) -> bool:

@@ -13,9 +13,9 @@ from typing import Final
 from service.bots.easy import Easy
 from service.bots.hard import Hard
 from service.bots.medium import Medium
-from service.bots.player import Player
+from service.bots.player import Player, speaker
 
-__all__ = ["BOTS", "Bot", "Player"]
+__all__ = ["BOTS", "Bot", "Player", "speaker"]
 
 
 @dataclass(frozen=True, slots=True)

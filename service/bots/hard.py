@@ -27,8 +27,8 @@ from service.engine.view import Seat, other_team
 WORLDS: Final = {2: 64, 4: 64, 6: 64}
 """How many deals it imagines, by the number of seats."""
 
-MARGIN = 0.0
-TRUST = 0.0
+MARGIN: Final = 0.02
+"""What a raise must promise more than other ways, since it is judged by guesses at what others think."""
 INDIFFERENCE: Final = 0.008
 """Ways whose chances to win the match differ by less are taken nearly as often as one another."""
 
@@ -68,17 +68,6 @@ class Deals:
         """That our team wins the hand."""
         return float(sum(map(mul, self.weights, self.won))) / sum(self.weights)
 
-    def leaning(self, to: float) -> Deals:
-        """The same, reweighted so that the chance moves towards *to*."""
-        chance = self.chance()
-        if not 0 < chance < 1 or not TRUST:
-            return self
-        aim = chance + TRUST * (to - chance)
-        lost, won = (1 - aim) / (1 - chance), aim / chance
-        return Deals(
-            [w * (lost + o * (won - lost)) for w, o in zip(self.weights, self.won, strict=True)], self.won, self.theirs
-        )
-
     def weighed(self, share: Callable[[float], float]) -> Deals:
         """The same, each counting by how often the opponent would do with its cards what it did."""
         return Deals(list(map(mul, self.weights, map(share, self.theirs))), self.won, self.theirs)
@@ -95,7 +84,8 @@ class Hard(Player):
         assert pending is not None
         stakes = _Stakes(reading)
         (deals,) = _imagine(reading, rng, pending.seat, (None,))
-        deals = deals.leaning(reading.chance()).weighed(_raise_share)
+        began = RAISES if reading.hand.raised_by is None else RAISES_BACK
+        deals = deals.weighed(lambda chance: BLUFFS + (1 - BLUFFS) * began.share(chance))
         ways: list[tuple[Action, float]] = [
             (Fold(), stakes.lose(reading.hand.value)),
             (Accept(), stakes.played(deals, pending.to)),
@@ -111,7 +101,7 @@ class Hard(Player):
         ways = _imagine(reading, rng, asked, range(len(reading.held)))
         chances = [deals.chance() for deals in ways]
         place = chances.index(max(chances))
-        card, deals = laid(reading, plays, place), ways[place].leaning(reading.chance())
+        card, deals = laid(reading, plays, place), ways[place]
         if raising is None or raising.to is None:
             return card
         stakes, value = _Stakes(reading), reading.hand.value
@@ -138,10 +128,6 @@ def _ending(reading: Reading) -> dict[int, float]:
         other_team(reading.team): 0.0,
         BOTH: 0.5 if tied is None else float(tied == reading.team),
     }
-
-
-def _raise_share(chance: float) -> float:
-    return BLUFFS + (1 - BLUFFS) * RAISES.share(chance)
 
 
 def _one_of(ways: Sequence[tuple[Action, float]], rng: Random) -> Action:

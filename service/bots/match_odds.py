@@ -1,61 +1,55 @@
-"""What points are worth: the chance to win the match from a score, if both sides play equally well."""
+"""What points are worth: the chance to win the match from a score when both sides play equally well."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from service.engine.view import RuleSet
 
-STEP_SHARES = (0.56, 0.30, 0.09, 0.03, 0.02)
-"""How often a hand ends at each step of the ladder, start value first; further steps are as rare as the last."""
-
-FOLDED_AT_ELEVEN = 0.3
-"""How often a team at 11 gives its hand up,"""
-WON_AT_ELEVEN = 0.57
-"""and how often it wins the hands that it plays."""
+STEP_SHARES: Final = (0.7, 0.2, 0.05, 0.02, 0.03)
+"""How often a hand brings each step of the ladder, the start value first. A shorter ladder keeps the proportions."""
 
 
 class MatchOdds:
+    """Of one rule set; call it with our points and theirs."""
+
     def __init__(self, rules: RuleSet) -> None:
-        self._target = rules.target
         self._rules = rules
+        shares = STEP_SHARES[: len(rules.ladder)]
+        self._steps = [(points, share / sum(shares)) for points, share in zip(rules.ladder, shares, strict=False)]
         self._odds: dict[tuple[int, int], float] = {}
-        shares = [STEP_SHARES[min(step, len(STEP_SHARES) - 1)] for step in range(len(rules.ladder))]
-        self._steps = [(value, share / sum(shares)) for value, share in zip(rules.ladder, shares, strict=True)]
-        for ours in range(rules.target - 1, -1, -1):
-            for theirs in range(rules.target - 1, -1, -1):
+        for ours in reversed(range(rules.target)):
+            for theirs in reversed(range(rules.target)):
                 self._odds[ours, theirs] = self._reckoned(ours, theirs)
 
     def __call__(self, ours: int, theirs: int) -> float:
-        if ours >= self._target:
+        if ours >= self._rules.target:
             return 1.0
-        if theirs >= self._target:
-            return 0.0
-        return self._odds[max(0, ours), max(0, theirs)]
+        return 0.0 if theirs >= self._rules.target else self._odds[ours, theirs]
 
     def _reckoned(self, ours: int, theirs: int) -> float:
         short = self._rules.one_short
-        if ours == short and theirs == short:
+        if ours == theirs:
             return 0.5
         if ours == short:
-            return self._at_eleven(ours, theirs)
+            return self._at_eleven(theirs)
         if theirs == short:
-            # the mirror of what the other team has there
-            first, value = self._rules.ladder[0], self._rules.eleven_value
-            if not self._rules.eleven_decision:
-                return (self(ours + value, theirs)) / 2
-            played = (1 - WON_AT_ELEVEN) * self(ours + value, theirs)
-            return FOLDED_AT_ELEVEN * self(ours + first, theirs) + (1 - FOLDED_AT_ELEVEN) * played
+            return 1 - self._at_eleven(ours)
         return sum(
-            share * (self(ours + value, theirs) + self(ours, theirs + value)) / 2 for value, share in self._steps
+            share * (self(ours + points, theirs) + self(ours, theirs + points)) / 2 for points, share in self._steps
         )
 
-    def _at_eleven(self, ours: int, theirs: int) -> float:
-        first, value = self._rules.ladder[0], self._rules.eleven_value
-        if not self._rules.eleven_decision:
-            return (1 + self(ours, theirs + value)) / 2
-        played = WON_AT_ELEVEN + (1 - WON_AT_ELEVEN) * self(ours, theirs + value)
-        return FOLDED_AT_ELEVEN * self(ours, theirs + first) + (1 - FOLDED_AT_ELEVEN) * played
+    def _at_eleven(self, theirs: int) -> float:
+        """Of the team that decides on a mão de onze, its chance to win that being anything from 0 to 1."""
+        rules = self._rules
+        lost = self(rules.one_short, theirs + rules.eleven_value)
+        if not rules.eleven_decision:
+            return (1 + lost) / 2
+        folded = self(rules.one_short, theirs + rules.ladder[0])
+        least = (folded - lost) / (1 - lost)
+        played = (1 + least) / 2
+        return least * folded + (1 - least) * (played + (1 - played) * lost)
 
 
 @lru_cache(maxsize=64)

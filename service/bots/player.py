@@ -8,7 +8,14 @@ from random import Random
 
 from service.bots.reading import Reading, read
 from service.engine.actions import Accept, Action, Fold, Play, Raise, Show, legal_actions
-from service.engine.view import Phase, PlayerView
+from service.engine.view import Phase, PlayerView, Seat, Table
+
+
+def speaker(table: Table) -> Seat:
+    """The seat that acts of those that the game waits for: of a team that owes an answer the next to play a card."""
+    assert table.hand is not None
+    next_to_play = table.hand.to_play or 0
+    return min(table.waited_for, key=lambda seat: (seat - next_to_play) % table.rules.seats)
 
 
 class Player(ABC):

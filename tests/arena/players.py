@@ -1,31 +1,27 @@
-"""Who can be met in the arena: the bots, and four that show what the bots are good for."""
+"""Who meets in the arena: the bots, and four that show what a bot is good for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Final
 
-from service.bots.easy import Easy
-from service.bots.hard import Hard
+from service.bots import BOTS, Player
 from service.bots.medium import Medium
-from service.bots.player import Player
 from service.bots.reading import Reading
-from service.engine.actions import Accept, Action, Fold, Raise, legal_actions
+from service.engine.actions import Accept, Action, Fold, Play, Raise, legal_actions
 from service.engine.view import PlayerView
 
 
-class RandomLegal(Player):
-    """Any legal action with the same chance; never folds, and sends no raise that costs a penalty."""
+class RandomLegal(Medium):
+    """Any legal action with equal chances; never folds, and sends no raise that costs a penalty."""
 
     def decide(self, view: PlayerView, rng: Random) -> Action:
-        offered = [
-            action
-            for action in legal_actions(view)
-            if not isinstance(action, Fold) and not (isinstance(action, Raise) and action.penalty is not None)
-        ]
-        return rng.choice(offered)
+        return rng.choice([action for action in legal_actions(view) if not _is_given_up(action)])
 
-    plays_at_eleven = answer = turn = None
+
+def _is_given_up(action: Action) -> bool:
+    return isinstance(action, Fold) or (isinstance(action, Raise) and action.penalty is not None)
 
 
 class Folder(Medium):
@@ -46,18 +42,14 @@ class Raiser(Medium):
     """As medium, but raises whenever it may, and accepts when it may not."""
 
     def answer(self, reading: Reading, raising: Raise | None, rng: Random) -> Action:
-        return Accept() if raising is None or raising.penalty is not None else raising
+        return raising or Accept()
 
-    def turn(self, reading, raising, plays, rng):
+    def turn(self, reading: Reading, raising: Raise | None, plays: Sequence[Play], rng: Random) -> Action:
         return raising or super().turn(reading, None, plays, rng)
 
 
-RandomLegal.__abstractmethods__ = frozenset()
-
 PLAYERS: Final[dict[str, Player]] = {
-    "easy": Easy(),
-    "medium": Medium(),
-    "hard": Hard(),
+    **{name: bot.player for name, bot in BOTS.items()},
     "random": RandomLegal(),
     "folder": Folder(),
     "caller": Caller(),

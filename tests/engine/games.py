@@ -111,9 +111,9 @@ def _turns(start: Start) -> Iterator[Turn]:
     while state.table.result is None:
         hand = state.table.hand
         if hand is None or hand.phase is Phase.OVER:
-            pack = _pack(rules, rng)
-            begun = start_hand(state, pack)
-            yield Turn(state, None, None, pack, begun.state, begun.events)
+            cards = shuffled(rules, rng)
+            begun = start_hand(state, cards)
+            yield Turn(state, None, None, cards, begun.state, begun.events)
             state = begun.state
         else:
             seat, action = _choice(state, rng)
@@ -122,7 +122,7 @@ def _turns(start: Start) -> Iterator[Turn]:
             state = done.state
 
 
-def _pack(rules: RuleSet, rng: Random) -> tuple[Card, ...]:
+def shuffled(rules: RuleSet, rng: Random) -> tuple[Card, ...]:
     """A shuffled pack; some give the leader and the next seat the same ranks, so that three tricks may tie."""
     pack = rng.sample(rules.deck.cards, len(rules.deck.cards))
     if rng.random() < STACKED:

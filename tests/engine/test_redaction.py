@@ -7,7 +7,7 @@ what was dealt and done and not by what the engine shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
@@ -117,10 +117,14 @@ class Step:
 
 @cache
 def told_game(start: Start) -> list[Step]:
-    steps: list[Step] = []
+    return list(tell(random_game(start)))
+
+
+def tell(turns: Iterable[Turn]) -> Iterator[Step]:
+    """What there is to tell of each turn of a game, as soon as it is done."""
     told: Told | None = None
     last: Told | None = None
-    for turn in random_game(start):
+    for turn in turns:
         before, last_before = told, last
         if turn.action is None:
             last = told
@@ -129,8 +133,7 @@ def told_game(start: Start) -> list[Step]:
         else:
             assert told is not None
             told = told.after(turn)
-        steps.append(Step(turn, before, last_before, told, last))
-    return steps
+        yield Step(turn, before, last_before, told, last)
 
 
 def _hand(state: GameState) -> Hand:
