@@ -24,7 +24,7 @@ from service.engine.view import Seat, Team, TieLeader
 SIZES: Final = (24, 40)
 SEATS: Final = (2, 4, 6)
 ROUNDS: Final = 8
-DEALS: Final = 120
+DEALS: Final = 480
 """Of every holding in every place, in a round; divided by half the seats, since those multiply the places."""
 REMEMBERED: Final = 0.6
 """What the counts of a round weigh in the next."""
