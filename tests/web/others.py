@@ -25,14 +25,9 @@ def any_of(legal: Sequence[Body], chance: random.Random) -> Body:
 
 
 class Others:
-    """People who join a game and play, each in a thread; a context manager that sends them home.
+    """People who join a game and play, each in a thread; a context manager that sends them home."""
 
-    *choose* None: they sit there and do nothing.
-    """
-
-    def __init__(
-        self, url: str, game_id: str, join_code: str | None, choose: Chooser | None = any_of, seed: int = 1
-    ) -> None:
+    def __init__(self, url: str, game_id: str, join_code: str | None, choose: Chooser = any_of, seed: int = 1) -> None:
         self._game = f"{url}/v1/games/{game_id}"
         self._join_code = join_code
         self._choose = choose
@@ -51,25 +46,24 @@ class Others:
         assert joined.status_code == 201, joined.text
         body = joined.json()
         seat: int = body["seat"]
-        if self._choose is not None:
-            thread = Thread(target=self._run, args=(seat, body["token"], self._choose), name=name)
-            self._threads.append(thread)
-            thread.start()
+        thread = Thread(target=self._run, args=(seat, body["token"]), name=name)
+        self._threads.append(thread)
+        thread.start()
         return seat
 
-    def _run(self, seat: int, token: str, choose: Chooser) -> None:
+    def _run(self, seat: int, token: str) -> None:
         try:
-            self._play(seat, token, choose, random.Random(self._seed * 10 + seat))
+            self._play(seat, token, random.Random(self._seed * 10 + seat))
         except BaseException as error:
             self.errors.append(error)
 
-    def _play(self, seat: int, token: str, choose: Chooser, chance: random.Random) -> None:
+    def _play(self, seat: int, token: str, chance: random.Random) -> None:
         http = requests.Session()
         http.headers.update(bearer(token))
         view = self._body(http.get(self._game, timeout=PATIENCE_SECONDS))
         while not self._home.is_set() and view["status"] != "finished":
             if view["turn"] is not None and seat in view["turn"]["seats"]:
-                action = choose(view["legal_actions"], chance)
+                action = self._choose(view["legal_actions"], chance)
                 answer = http.post(f"{self._game}/actions", json=action, timeout=PATIENCE_SECONDS)
                 view = (
                     answer.json()["game"] if answer.ok else self._body(http.get(self._game, timeout=PATIENCE_SECONDS))

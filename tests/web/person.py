@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
+from tests.api.driver import Started
+
 Body = dict[str, Any]
 
 PHONE: Final = {"width": 360, "height": 640}
@@ -58,7 +60,7 @@ class Person:
     ) -> None:
         options = {"locale": "pt-BR", "reduced_motion": "reduce", "color_scheme": "light", **options}
         self.context: BrowserContext = browser.new_context(viewport=dict(viewport), base_url=url, **options)
-        self.context.set_default_timeout(30_000)
+        self.context.set_default_timeout(60_000)
         self.context.add_init_script(_KEEPS_WHAT_COMES)
         chosen = {"pace": pace, "name": name}
         for choice, value in chosen.items():
@@ -116,14 +118,24 @@ class Person:
         self.page.goto(invitation)
         self.page.get_by_role("button", name="Entrar no jogo").click()
 
-    def adopt(self, created: Body, seat: int) -> None:
-        """Sit on a seat of a game that was created elsewhere."""
-        tokens = {each["seat"]: each["token"] for each in created["seats"]}
-        kept = {"seat": seat, "token": tokens[seat], "variant": created["game"]["variant"], "at": 0}
-        self.open()
-        key = f"truco.game.{created['game']['id']}"
-        self.page.evaluate("([key, kept]) => localStorage.setItem(key, kept)", [key, json.dumps(kept)])
-        self.open(f"#/game/{created['game']['id']}")
+    def sit(self, game: Started, seat: int, **kept: str | None) -> None:
+        """Come first to a game that was made elsewhere, and has this person on *seat*; *kept* is known of it too."""
+        known = {"seat": seat, "token": game.tokens[seat], **kept}
+        key = json.dumps(f"truco.game.{game.id}")
+        self.context.add_init_script(f"localStorage[{key}] ??= {json.dumps(json.dumps(known))}")
+        self.open(f"#/game/{game.id}")
+
+    def look_again(self) -> None:
+        """Leave the table and come back to it as it is now."""
+        self.page.evaluate(
+            """async () => {
+              const here = location.hash;
+              const left = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+              location.hash = "#/new";
+              await left;
+              location.hash = here;
+            }"""
+        )
 
     @property
     def game_id(self) -> str:
@@ -182,7 +194,9 @@ class Person:
     def view_at(self, version: int) -> Body:
         """The view of *version*, which comes or has come."""
         self.page.wait_for_function(
-            'version => window.__heard.some(({ text }) => text.includes(`"version":${version},`))', arg=version
+            'version => window.__heard.some(({ text }) => text.includes(`"version":${version},`))',
+            arg=version,
+            polling=50,
         )
         return next(view for view in self.views() if view["version"] == version)
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.api.driver import Site
-from tests.table import table
+from tests.table import PlayedTable, table
 from tests.web.conftest import Seat
-from tests.web.others import Others
 from tests.web.person import DESK, PHONE, Person
 from tests.web.test_two import game_of, put
 
 SIZES = {"phone": PHONE, "desk": DESK}
 HANDS = "3C 5C 4H / KD JD 7D / 6H 7H QH / 2S 7S QS"
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SERIOUS = ("serious", "critical")
 
 
@@ -52,71 +52,76 @@ def assert_no_scrolling(page: Page) -> None:
     assert not below
 
 
-def four(person: Seat, url: str, **options: Any) -> tuple[Person, Others]:
+def assert_looks(person: Person, where: str) -> None:
+    """It fits; and is accessible by day and by night."""
+    assert_fits(person.page, where)
+    for scheme in SCHEMES:
+        person.page.emulate_media(color_scheme=scheme)
+        person.page.evaluate("() => Promise.allSettled(document.getAnimations().map((each) => each.finished))")
+        person.shoot(f"{where}-{scheme}")
+        assert_accessible(person, f"{where}-{scheme}")
+
+
+def four(person: Seat, site: Site, played: PlayedTable, **options: Any) -> Person:
     """Ana at a table with three others who do nothing."""
+    game = site.create("paulista")
+    game.put(played.state)
     ana = person(name="Ana", **options)
-    ana.create(4, "Truco Paulista")
-    others = Others(url, ana.game_id, ana.kept["joinCode"], choose=None)
-    others.sit_down("Bia", "Caio", "Davi")
-    expect(ana.hand).to_have_count(3)
-    return ana, others
+    ana.sit(game, 0)
+    expect(ana.hand).to_have_count(played.state.table.cards_left(0))
+    return ana
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_the_table(person: Seat, url: str, site: Site, size: str, scheme: str) -> None:
-    ana, _ = four(person, url, viewport=SIZES[size], color_scheme=scheme)
+def test_the_table(person: Seat, site: Site, size: str) -> None:
     scenes = {
         "trick": table("paulista", HANDS, "4D", score=(4, 7)).plays("4H", "KD", "7H", "2S", "QS"),
         "raised": table("paulista", HANDS, "4D", dealer=2, score=(9, 8)).plays("2S").raises(0).raises(1),
         "eleven": table("paulista", HANDS, "4D", score=(11, 9)),
     }
+    ana = four(person, site, scenes["trick"], viewport=SIZES[size])
     for scene, played in scenes.items():
         put(site, played, ana)
-        where = f"table-{size}-{scheme}-{scene}"
-        ana.shoot(where)
-        assert_fits(ana.page, where)
         assert_no_scrolling(ana.page)
-        assert_accessible(ana, where)
-    game_of(site, ana).put(table("paulista", HANDS, "4D", score=(11, 11)).plays("4H", "KD", "7H", "2S", "QS").state)
-    ana.reload()
+        assert_looks(ana, f"table-{size}-{scene}")
     ana.page.get_by_role("button", name="Menu").click()
-    ana.shoot(f"menu-{size}-{scheme}")
-    assert_fits(ana.page, "menu")
-    assert_accessible(ana, "menu")
+    assert_looks(ana, f"menu-{size}")
     ana.page.keyboard.press("Escape")
     expect(ana.page.get_by_role("dialog")).to_have_count(0)
 
 
 @pytest.mark.parametrize("seats", [2, 6])
 @pytest.mark.parametrize("size", SIZES)
-def test_tables_of_two_and_six(person: Seat, url: str, site: Site, size: str, seats: int) -> None:
-    ana = person(name="Ana", viewport=SIZES[size], color_scheme="dark" if seats == 6 else "light")
-    ana.create(seats, "Truco com baralho espanhol")
-    ana.shoot(f"lobby-{size}-{seats}")
-    others = Others(url, ana.game_id, ana.kept["joinCode"], choose=None)
-    others.sit_down(*("Bia", "Caio", "Maximiliano Alexandre", "Eva", "Fábio")[: seats - 1])
-    expect(ana.hand).to_have_count(3)
+def test_tables_of_two_and_six(person: Seat, site: Site, size: str, seats: int) -> None:
+    players: list[dict[str, Any] | None] = [
+        {"name": name} for name in ("Ana", "Bia", "Caio", "Maximiliano Alexandre", "Eva", "Fábio")
+    ]
+    game = site.create("espanhol", players[:seats], seats=seats)
     hands = "12C 5C 4H / 11D 1D 7D / 6H 7H 10H / 6S 7S 10S / 2C 2D 2H / 4C 4D 5H"
     played = table("espanhol", " / ".join(hands.split(" / ")[:seats]), "3D", seats=seats)
-    put(site, played.plays("12C", *(["11D", "6H", "6S", "2C"] if seats == 6 else [])), ana)
+    game.put(played.plays("12C", *(["11D", "6H", "6S", "2C"] if seats == 6 else [])).state)
+    ana = person(name="Ana", viewport=SIZES[size], color_scheme="dark" if seats == 6 else "light")
+    ana.sit(game, 0)
+    expect(ana.hand).to_have_count(2)
     ana.shoot(f"table-{size}-{seats}")
     assert_fits(ana.page, size)
     assert_no_scrolling(ana.page)
     assert_accessible(ana, size)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_the_other_screens(person: Seat, site: Site, size: str, scheme: str) -> None:
-    game = site.create("mano-a-mano", visibility="public")
-    game.resign()
-    ana = person(name="Ana", viewport=SIZES[size], color_scheme=scheme)
+def test_the_other_screens(person: Seat, site: Site, size: str) -> None:
+    over = site.create("mano-a-mano", visibility="public")
+    over.resign()
+    lobby = site.create("paulista", 2)
+    ana = person(name="Ana", viewport=SIZES[size])
+    ana.sit(lobby, 0, hostToken=lobby.host_token, joinCode=lobby.join_code)
     for where, fragment, heading in (
-        ("home", "", "Truco"),
+        ("lobby", f"#/game/{lobby.id}", "Sala de espera"),
+        ("home", "#/", "Truco"),
         ("new", "#/new", "Novo jogo"),
-        ("over", f"#/game/{game.id}", "Bia ganhou!"),
-        ("record", f"#/record/{game.id}", "Registro do jogo"),
+        ("over", f"#/game/{over.id}", "Bia ganhou!"),
+        ("record", f"#/record/{over.id}", "Registro do jogo"),
     ):
         ana.open(fragment)
         expect(ana.page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
@@ -126,9 +131,7 @@ def test_the_other_screens(person: Seat, site: Site, size: str, scheme: str) -> 
         if where == "record":
             expect(ana.page.get_by_text("O baralho foi honesto.")).to_be_visible()
             ana.page.locator(".hand-record summary").first.click()
-        ana.shoot(f"{where}-{size}-{scheme}")
-        assert_fits(ana.page, where)
-        assert_accessible(ana, where)
+        assert_looks(ana, f"{where}-{size}")
 
 
 @pytest.mark.parametrize(("locale", "heading"), [("pt-PT", "Novo jogo"), ("en-US", "New game"), ("de-DE", "New game")])
@@ -139,9 +142,8 @@ def test_the_browsers_language(person: Seat, locale: str, heading: str) -> None:
     assert ana.page.locator("html").get_attribute("lang") == ("pt-BR" if heading == "Novo jogo" else "en")
 
 
-def test_the_language_can_be_switched_at_the_table(person: Seat, url: str, site: Site) -> None:
-    ana, _ = four(person, url)
-    put(site, table("paulista", HANDS, "4D").plays("3C"), ana)
+def test_the_language_can_be_switched_at_the_table(person: Seat, site: Site) -> None:
+    ana = four(person, site, table("paulista", HANDS, "4D").plays("3C"))
     ana.says("Vez de Bia.")
     ana.page.get_by_role("button", name="Menu").click()
     ana.page.get_by_role("button", name="English").click()
@@ -216,9 +218,8 @@ def test_a_name_is_asked_for(person: Seat) -> None:
     expect(ana.page.get_by_label("Seu nome")).to_be_focused()
 
 
-def test_by_keyboard_alone(person: Seat, url: str, site: Site) -> None:
-    ana, _ = four(person, url)
-    put(site, table("paulista", HANDS, "4D"), ana)
+def test_by_keyboard_alone(person: Seat, site: Site) -> None:
+    ana = four(person, site, table("paulista", HANDS, "4D"))
     keys = ana.page.keyboard
 
     def tab_to(name: str) -> None:
@@ -244,15 +245,16 @@ def test_by_keyboard_alone(person: Seat, url: str, site: Site) -> None:
 
 def test_the_clock(person: Seat, site: Site) -> None:
     """It shows the service's time that is left, whatever the browser's own clock says."""
-    game = site.create("mano-a-mano", turn_seconds=30, visibility="public")
+    game = site.create("mano-a-mano", turn_seconds=600, visibility="public")
     seat = game.to_act()
     ana = person(name="Ana")
     ana.page.clock.install(time="2001-02-03T04:05:06Z")
     ana.open(f"#/game/{game.id}")
     clock = ana.page.locator(".clock b")
     expect(clock).to_be_visible()
-    assert 20 <= int(clock.inner_text()) <= 30
-    ana.page.clock.fast_forward(20_000)
+    left = int(clock.inner_text())
+    assert 500 <= left <= 600
+    ana.page.clock.fast_forward((left - 9) * 1_000)
     expect(ana.page.locator(".clock.hurry")).to_be_visible()
     expect(ana.page.get_by_role("region", name="Ana" if seat == 0 else "Bia").locator(".clock")).to_be_visible()
     ana.shoot("clock")
@@ -260,14 +262,12 @@ def test_the_clock(person: Seat, site: Site) -> None:
 
 def test_what_happens_is_shown_one_after_the_other(person: Seat, site: Site) -> None:
     """At the calm pace each card has its moment; "skip" shows at once how it stands."""
-    ana = person(name="Ana", pace="calm")
-    bia = person(name="Bia")
-    ana.create(2, "Truco mano a mano")
-    bia.accept(ana.invitation)
-    expect(bia.hand).to_have_count(3)
-    put(site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D").plays("3C", "KD", "2C"), ana, bia)
+    game = site.create("mano-a-mano")
+    game.put(table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D").plays("3C", "KD", "2C").state)
+    ana, bia = person(name="Ana", pace="calm"), person(name="Bia")
     ana.page.clock.install()
-    ana.reload()
+    ana.sit(game, 0)
+    bia.sit(game, 1)
     expect(ana.page.get_by_role("img", name="Você: 2 de paus")).to_be_visible()
     ana.page.clock.pause_at(ana.page.evaluate("Date.now()") / 1_000 + 1)
     bia.card("valete de ouros").click()

@@ -44,11 +44,13 @@ def play_to_the_end(person: Person, site: Site, chance: random.Random) -> None:
         place = _choose(found, chance)
         with suppress(GoneError):  # a partner has answered first, and it is gone
             person.page.locator(f"[data-place='{place}']").first.click(timeout=1_000)
-    assert looked > 10
+    assert looked >= 3
 
 
 def _pressable(person: Person) -> Sequence[str] | None:
-    person.page.wait_for_function("() => { const found = window.__pressable(); return found === null || found.length }")
+    person.page.wait_for_function(
+        "() => { const found = window.__pressable(); return found === null || found.length }", polling=20
+    )
     found: Sequence[str] | None = person.page.evaluate("window.__pressable()")
     return found
 
@@ -94,9 +96,9 @@ def record_of(url: str, person: Person) -> dict[str, Any]:
     return record
 
 
-def check_the_end(person: Person, url: str) -> None:
+def check_the_end(person: Person, url: str, target: int) -> None:
     record = record_of(url, person)
-    assert max(record["score"]) >= 12
+    assert max(record["score"]) >= target
     assert assert_all_was_ours_to_see(person, record) > 100
     expect(person.page.locator(".end .final")).to_contain_text(" a ".join(map(str, record["score"])))
     person.page.get_by_role("link", name="Conferir o baralho").click()
@@ -106,13 +108,14 @@ def check_the_end(person: Person, url: str) -> None:
 
 
 def test_a_person_and_three_others_to_the_end(person: Seat, url: str, site: Site) -> None:
+    """A short match, for the same with bots is a long one."""
     ana = person(name="Ana")
-    ana.create(4, "Truco Paulista")
+    ana.create(4, "Truco Paulista", Pontos_para_ganhar="4")
     with Others(url, ana.game_id, ana.kept["joinCode"]) as others:
         others.sit_down("Bia", "Caio", "Davi")
         expect(ana.hand).to_have_count(3)
         play_to_the_end(ana, site, random.Random(7))
-    check_the_end(ana, url)
+    check_the_end(ana, url, 4)
 
 
 def test_a_person_and_three_bots_to_the_end(person: Seat, url: str, site: Site) -> None:
@@ -129,7 +132,7 @@ def test_a_person_and_three_bots_to_the_end(person: Seat, url: str, site: Site) 
     assert ana.game_id != first
     ana.open(f"#/game/{first}")
     expect(ana.page.locator(".end")).to_be_visible()
-    check_the_end(ana, url)
+    check_the_end(ana, url, 12)
 
 
 def test_the_host_fills_a_seat_with_a_bot(person: Seat) -> None:
@@ -139,19 +142,14 @@ def test_the_host_fills_a_seat_with_a_bot(person: Seat) -> None:
     expect(ana.hand).to_have_count(3)
 
 
-def test_a_seat_is_taken_back_from_its_stand_in(person: Seat, url: str) -> None:
-    order = {
-        "variant": "mano-a-mano",
-        "players": [{"name": "Ana"}, {"name": "Bia"}],
-        "turn_seconds": 5,
-        "on_timeout": "bot",
-    }
-    created = requests.post(f"{url}/v1/games", json=order, timeout=10).json()
-    [waited_for] = created["game"]["turn"]["seats"]
+def test_a_seat_is_taken_back_from_its_stand_in(person: Seat, site: Site) -> None:
+    game = site.create("mano-a-mano", turn_seconds=600, on_timeout="bot")
     ana = person(name="Ana")
-    ana.adopt(created, waited_for)
+    ana.sit(game, game.to_act())
+    expect(ana.hand).to_have_count(3)
     back = ana.page.get_by_role("button", name="Voltar a jogar")
-    expect(back).to_be_visible()  # when five seconds are over
+    expect(back).to_have_count(0)
+    game.change(deadline_ms=1)
     back.click()
     expect(back).to_have_count(0)
     expect(ana.page.get_by_role("region", name="Você")).not_to_contain_text("um robô joga")

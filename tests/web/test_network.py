@@ -12,7 +12,7 @@ from tests.api.driver import Site, Started
 from tests.table import table
 from tests.web.conftest import Seat
 from tests.web.person import Person
-from tests.web.test_two import game_of, put, two
+from tests.web.test_two import game_of, invited, two
 
 ACTIONS = re.compile(r"/v1/games/\w+/actions$")
 STREAM = re.compile(r"/events/stream$")
@@ -44,8 +44,7 @@ def keys_of(person: Person, address: re.Pattern[str]) -> list[str]:
 
 
 def test_a_reload_in_the_middle_of_a_hand(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     ana.card("3 de paus").click()
     bia.card("rei de ouros").click()
     expect(ana.hand).to_have_count(2)
@@ -63,8 +62,7 @@ def test_a_reload_in_the_middle_of_a_hand(person: Seat, site: Site) -> None:
 
 def test_offline_and_back(person: Seat, site: Site) -> None:
     """What was pressed without a network is done once, when it is back; what happened meanwhile is told."""
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     keys = keys_of(ana, ACTIONS)
     ana.context.set_offline(True)
     expect(ana.page.get_by_text("Sem conexão.").first).to_be_visible()
@@ -86,8 +84,7 @@ def test_offline_and_back(person: Seat, site: Site) -> None:
 
 
 def test_news_of_an_offline_time_are_told_when_it_is_over(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     bia.context.set_offline(True)
     expect(bia.page.get_by_text("Sem conexão.").first).to_be_visible()
     ana.card("3 de paus").click()
@@ -100,8 +97,7 @@ def test_news_of_an_offline_time_are_told_when_it_is_over(person: Seat, site: Si
 
 def test_what_happens_while_the_view_is_fetched_is_shown_too(person: Seat, site: Site) -> None:
     """The view of one move comes when the stream has told of the next."""
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     held: list[tuple[Route, APIResponse]] = []
     bia.page.route(VIEW, lambda route: held.append((route, route.fetch())), times=1)
     with bia.page.expect_response(VIEW):
@@ -120,8 +116,7 @@ def test_what_happens_while_the_view_is_fetched_is_shown_too(person: Seat, site:
 
 
 def test_a_lost_answer_is_asked_for_again(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     keys = keys_of(ana, ACTIONS)
 
     def lose(route: Route) -> None:
@@ -139,8 +134,7 @@ def test_a_lost_answer_is_asked_for_again(person: Seat, site: Site) -> None:
 
 
 def test_an_unavailable_service_is_asked_again(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     problem = {"type": "/problems/storage_unavailable", "code": "storage_unavailable", "status": 503}
     ana.page.route(
         ACTIONS, lambda route: route.fulfill(status=503, json=problem, headers={"Retry-After": "1"}), times=1
@@ -152,8 +146,7 @@ def test_an_unavailable_service_is_asked_again(person: Seat, site: Site) -> None
 
 def test_a_table_that_has_moved_on_is_shown_as_it_is(person: Seat, site: Site) -> None:
     """409 version_conflict: the view in the answer is taken, and there is something else to choose."""
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, _ = two(person, site, table("mano-a-mano", HANDS, "5D"))
     other = table("mano-a-mano", "AC 6C 6H / KD JD 7D", "5D", score=(2, 4))
     game_of(site, ana).put(other.state)  # no event tells of it
     ana.card("3 de paus").click()
@@ -166,8 +159,7 @@ def test_a_table_that_has_moved_on_is_shown_as_it_is(person: Seat, site: Site) -
 
 def test_long_polls_where_streams_are_held_back(person: Seat, site: Site) -> None:
     """Somebody on the way keeps the stream until it is complete: nothing comes, and the page waits in another way."""
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     held: list[Route] = []
     bia.page.clock.install()
     bia.page.route(STREAM, lambda route: held.append(route))  # Playwright looks at its parameters
@@ -185,8 +177,7 @@ def test_long_polls_where_streams_are_held_back(person: Seat, site: Site) -> Non
 
 
 def test_a_broken_stream_goes_on_behind_what_is_known(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", HANDS, "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     resumed: list[str] = []
     bia.page.route(STREAM, lambda route: route.abort(), times=1)
     bia.page.on(
@@ -232,7 +223,7 @@ def test_a_reload_before_the_answer_finds_the_same_game(person: Seat) -> None:
 
 
 def test_no_token_is_in_an_address_or_left_on_the_page(person: Seat) -> None:
-    ana, bia = two(person)
+    ana, bia = invited(person)
     for each in (ana, bia):
         token = each.kept["token"]
         assert token not in each.drawn()

@@ -20,7 +20,7 @@ def game_of(site: Site, person: Person) -> Started:
     return Started(site, person.game_id, {}, "", None)
 
 
-def two(person: Seat) -> tuple[Person, Person]:
+def invited(person: Seat) -> tuple[Person, Person]:
     """Ana made a game, and Bia came by her invitation; it has begun."""
     ana, bia = person(name="Ana"), person(name="Bia")
     ana.create(2, "Truco mano a mano")
@@ -30,12 +30,23 @@ def two(person: Seat) -> tuple[Person, Person]:
     return ana, bia
 
 
+def two(person: Seat, site: Site, played: PlayedTable) -> tuple[Person, Person]:
+    """Ana and Bia come to a game of theirs, in which *played* lies on the table."""
+    game = site.create("mano-a-mano")
+    game.put(played.state)
+    ana, bia = person(name="Ana"), person(name="Bia")
+    for seat, each in enumerate((ana, bia)):
+        each.sit(game, seat)
+        expect(each.hand).to_have_count(played.state.table.cards_left(seat))
+    return ana, bia
+
+
 def put(site: Site, played: PlayedTable, *people: Person) -> None:
     """*played* lies on the table of *people*, who sit on the seats from 0 on."""
     expect(people[0].page.locator(".board")).to_be_visible()  # all have come, and nothing else changes it
     game_of(site, people[0]).put(played.state)
     for seat, each in enumerate(people):
-        each.reload()
+        each.look_again()
         expect(each.hand).to_have_count(played.state.table.cards_left(seat))
 
 
@@ -77,7 +88,7 @@ def test_an_invitation_leads_to_the_table(person: Seat) -> None:
 
 
 def test_truco_six_and_a_fold(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
+    ana, bia = invited(person)
     put(site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D"), ana, bia)
     assert_unseen(site, ana, bia)
     ana.says("Sua vez.")
@@ -99,8 +110,7 @@ def test_truco_six_and_a_fold(person: Seat, site: Site) -> None:
 
 
 def test_a_raise_is_accepted_and_then_only_the_others_may(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D"))
     ana.call("truco!").click()
     bia.call("Aceito").click()
     expect(ana.page.locator(".ladder .worth")).to_have_text("3")
@@ -113,8 +123,7 @@ def test_a_raise_is_accepted_and_then_only_the_others_may(person: Seat, site: Si
 
 
 def test_a_covered_card_stays_covered(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D").plays("3C", "KD"), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D").plays("3C", "KD"))
     version = game_of(site, ana).load().version
     ana.page.get_by_role("button", name="Cobrir").click()
     ana.page.get_by_role("button", name="Jogar coberta: 2 de paus").click()
@@ -150,8 +159,7 @@ def test_a_mao_de_onze_with_the_partners_cards(person: Seat, site: Site) -> None
 
 
 def test_a_raise_that_loses_the_game_asks_first(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D", score=(11, 7)), ana, bia)
+    ana, bia = two(person, site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D", score=(11, 7)))
     ana.call("seis!").click()
     dialog = ana.page.get_by_role("dialog")
     expect(dialog).to_contain_text("perde o jogo na hora")
@@ -166,7 +174,7 @@ def test_a_raise_that_loses_the_game_asks_first(person: Seat, site: Site) -> Non
 
 
 def test_a_blind_mao_de_ferro_to_the_end(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
+    ana, bia = invited(person)
     put(site, table("mano-a-mano", "3C 2C 4C / KD JD 7D", "5D", score=(11, 11)), ana, bia)
     assert_unseen(site, ana, bia)
     expect(ana.page.locator("#hand .face")).to_have_count(0)
@@ -186,8 +194,7 @@ def test_a_blind_mao_de_ferro_to_the_end(person: Seat, site: Site) -> None:
 
 
 def test_a_hidden_vira_is_shown_as_a_back(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
-    put(site, table("espanhol", "3C 2C 4C / 12D 11D 7D", "5D", score=(11, 11), seats=2), ana, bia)
+    ana, bia = two(person, site, table("espanhol", "3C 2C 4C / 12D 11D 7D", "5D", score=(11, 11), seats=2))
     expect(ana.page.get_by_role("img", name="A vira está virada para baixo")).to_be_visible()
     ana.page.get_by_role("button", name="Jogar carta 1, às cegas").click()
     bia.page.get_by_role("button", name="Jogar carta 1, às cegas").click()
@@ -214,8 +221,8 @@ def test_cut_and_deal_by_hand(person: Seat, site: Site) -> None:
         expect(each.hand).to_have_count(3)
 
 
-def test_a_rematch_is_one_next_game(person: Seat) -> None:
-    ana, bia = two(person)
+def test_a_rematch_is_one_next_game(person: Seat, site: Site) -> None:
+    ana, bia = two(person, site, table("mano-a-mano"))
     first = ana.game_id
     bia.page.get_by_role("button", name="Menu").click()
     bia.page.get_by_role("button", name="Desistir do jogo").click()
@@ -278,9 +285,9 @@ def full_name(card: str, view: dict[str, Any]) -> str:
 
 
 def test_only_what_is_legal_can_be_pressed(person: Seat, site: Site) -> None:
-    ana, bia = two(person)
     hands = "3C 6C 4C / KD JD 7D"
     start = table("mano-a-mano", hands, "5D")
+    ana, bia = two(person, site, start)
     scenes = {
         "own turn": start,
         "a raise waits": start.raises(),
@@ -331,15 +338,12 @@ def test_seats_are_changed_left_and_freed_in_the_lobby(person: Seat) -> None:
         each.accept(ana.invitation)
         expect(each.page.get_by_role("heading", name="Sala de espera")).to_be_visible()
 
-    def sitting() -> list[str]:
-        return ana.page.locator(".seats strong").all_inner_texts()
-
+    sitting = ana.page.locator(".seats strong")
     expect(ana.page.get_by_text("Falta uma pessoa.")).to_be_visible()
-    assert sitting() == ["Você", "Bia", "Caio", "lugar livre"]
+    expect(sitting).to_have_text(["Você", "Bia", "Caio", "lugar livre"])
     bia.page.get_by_role("button", name="Sentar aqui").click()
-    expect(ana.page.locator(".seats li").nth(3)).to_contain_text("Bia")
-    expect(bia.page.locator(".seats li").nth(3)).to_contain_text("Você")
-    assert sitting() == ["Você", "lugar livre", "Caio", "Bia"]
+    expect(sitting).to_have_text(["Você", "lugar livre", "Caio", "Bia"])
+    expect(bia.page.locator(".seats strong")).to_have_text(["Ana", "lugar livre", "Caio", "Você"])
     caio.page.get_by_role("button", name="Levantar").click()
     expect(caio.page.get_by_role("heading", name="Truco")).to_be_visible()
     expect(ana.page.get_by_text("Faltam 2 pessoas.")).to_be_visible()
