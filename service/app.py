@@ -18,8 +18,9 @@ from service.api import exchange, health, problems, web
 from service.api import games as game_routes
 from service.api.limits import RateLimits, Rates
 from service.dealer import Dealer, SeededDealer
-from service.games import Games, decide_as
+from service.games import Games
 from service.metrics import CountedWaiting, MeasuredStore, Metrics
+from service.progress import decide_as
 from service.settings import Settings
 from service.store.base import GameStore
 from service.store.bell import Bell

@@ -10,20 +10,26 @@ import hmac
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from random import Random
 from typing import Final
 
-from service.bots import BOTS, speaker
-from service.dealer import Dealer, bot_chance
-from service.engine import actions, flow
-from service.engine.absent import action_for_absent
-from service.engine.actions import Abandon, Action, IllegalActionError, MalformedActionError
-from service.engine.events import Event, RematchCreated, Returned, SeatJoined, SeatLeft, StoodIn, TimedOut, Transition
-from service.engine.record import GameRecord, build_record, encode_action
+from service.dealer import Dealer
+from service.engine import actions
+from service.engine.actions import Action, IllegalActionError, MalformedActionError
+from service.engine.events import Event, RematchCreated, Returned, SeatJoined, SeatLeft
+from service.engine.record import GameRecord, build_record
 from service.engine.rules import PRESETS, Plain, RuleSet, UnplayableRulesError, from_plain
-from service.engine.state import GameState, Phase, Seat, Table
+from service.engine.state import GameState, Seat
 from service.engine.values import replace
-from service.engine.view import PlayerView, view_for
+from service.progress import (
+    Course,
+    Decide,
+    Progress,
+    decide_as,
+    has_stand_in,
+    with_chair,
+    with_timeouts,
+    without_stand_in,
+)
 from service.refusals import Code, MemberProblem, RefusedError
 from service.store.base import (
     Chair,
@@ -44,10 +50,6 @@ from service.views import GameView, SeatKind, SeatView, Viewer, seats_of, view_o
 _TRIES: Final = 50
 """Of a use case without a version, when other commits come between; only a broken store needs that many."""
 
-STAND_IN: Final = "medium"
-"""The kind of bot that plays for a person whose time is up."""
-TIMEOUTS_AT_MOST: Final = 3
-"""In a row, of one seat: with the last of them its team loses."""
 _HOST_LABEL: Final = "host"
 
 _READ_AS: Final = str.maketrans("OIL", "011")
@@ -143,38 +145,14 @@ class Listed:
     created_at_ms: int
 
 
-Decide = Callable[[str, PlayerView, Random], Action]
-"""What a bot of a kind does, waited for, as it sees the table; all that is random in it is given."""
-
-
-def decide_as(kind: str, view: PlayerView, chance: Random) -> Action:
-    return BOTS[kind].player.decide(view, chance)
-
-
-@dataclass(frozen=True, slots=True)
-class _Course:
-    """How a game has gone on: the state by now, what happened on the way, and what was done, as the log writes it."""
-
-    state: GameState
-    events: tuple[Event, ...] = ()
-    log: tuple[str, ...] = ()
-
-    def then(self, transition: Transition, *log: str) -> _Course:
-        return _Course(transition.state, (*self.events, *transition.events), (*self.log, *log))
-
-    def acted(self, seat: Seat, action: Action) -> _Course:
-        """Raises `IllegalActionError`, `MalformedActionError`."""
-        return self.then(actions.apply(self.state, seat, action), encode_action(seat, action))
-
-
 class Games:
     """The use cases over one store, whose clock counts, and one dealer."""
 
-    def __init__(self, store: GameStore, dealer: Dealer, decide: Decide | None = None) -> None:
-        """*decide*: for bots, by default their own `decide`."""
+    def __init__(self, store: GameStore, dealer: Dealer, decide: Decide = decide_as) -> None:
+        """*decide*: for bots."""
         self._store = store
         self._dealer = dealer
-        self._decide = decide_as if decide is None else decide
+        self._progress = Progress(store, dealer, decide)
 
     def create(self, order: NewGame, retry: Retry | None = None, body_hash: bytes = b"") -> Created:
         """A new game, started at once if no seat is open; with a *retry*, the one that it made before.
@@ -224,7 +202,7 @@ class Games:
             platform=order.platform,
         )
         joined = [_joined(seat, chair) for seat, chair in enumerate(game.chairs) if chair.is_taken]
-        game, events, log = self._started_if_full(game, joined, now_ms)
+        game, events, log = self._progress.started_if_full(game, joined, now_ms)
         found = self._first_commit(game, events, now_ms, log, asked, tuple(tokens))
         return Created(view_of(found, Viewer()), tokens, host_token, game.join_code)
 
@@ -239,7 +217,7 @@ class Games:
     ) -> Loaded:
         """Raises VersionConflictError if another request has made the game."""
         try:
-            return self._commit(game, None, events, now_ms, log, asked, seats)[0]
+            return self._progress.commit(game, None, events, now_ms, log, asked, seats)[0]
         except VersionConflictError:
             found = self._store.load(game.id)
             if found is None or found.game.host_hash != game.host_hash:
@@ -348,10 +326,10 @@ class Games:
         if game.version != expected_version:
             raise _conflict(entry, expected_version)
         assert game.state is not None
-        course = _Course(game.state, (Returned(seat=seat),) if _has_stand_in(game, seat) else ())
+        course = Course(game.state, (Returned(seat=seat),) if has_stand_in(game, seat) else ())
         try:
-            acted, events = self._go_on(
-                _without_stand_in(_with_timeouts(game, seat, 0), seat),
+            acted, events = self._progress.go_on(
+                without_stand_in(with_timeouts(game, seat, 0), seat),
                 game,
                 course.acted(seat, action),
                 now_ms,
@@ -375,31 +353,6 @@ class Games:
         events = () if page is None else tuple(event for event in page.events if event.seq <= record.last_seq)
         return Acted(view_of(entry._found, entry.viewer), events, is_replayed=True)
 
-    def _go_on(
-        self, game: Game, previous: Game, course: _Course, now_ms: int, asked: Asked | None = None
-    ) -> tuple[Loaded, tuple[LoggedEvent, ...]]:
-        """*game* after *course* and all that follows by itself, stored as the version after *previous*."""
-        course = self._up_to_a_person(game, course)
-        after = _with_deadline(replace(game, state=course.state), now_ms)
-        return self._commit(after, previous, course.events, now_ms, course.log, asked)
-
-    def _up_to_a_person(self, game: Game, course: _Course) -> _Course:
-        """*course* up to the next decision of a person: hands begin, and bots act.
-
-        Where no person plays any more it ends with the next hand's beginning, so that the one who returns finds a game.
-        """
-        hand = course.state.table.hand
-        while True:
-            course = self._next_hand(game, course)
-            table = course.state.table
-            seat = _bot_in_turn(game, table)
-            if seat is None or (hand and table.hand and hand.number < table.hand.number and not _is_anyone_there(game)):
-                return course
-            kind = game.chairs[seat].bot
-            assert kind is not None
-            chance = bot_chance(game.seed, f"{game.version + 1}:{len(course.log)}")
-            course = course.acted(seat, self._decide(kind, view_for(course.state, seat), chance))
-
     def settle_overdue(self, game_id: str, late: Callable[[float], None] = lambda _: None) -> None:
         """Act for a seat whose time is up, and tell the store when to ask again. For the sweeper.
 
@@ -409,7 +362,7 @@ class Games:
         if found is not None and found.game.deadline_ms is not None:
             late((found.now_ms - found.game.deadline_ms) / 1000)
         try:
-            game = None if found is None else self._settle(found)
+            game = None if found is None else self._progress.settle(found)
         except VersionConflictError:
             return
         self._store.set_deadline(game_id, None if game is None else game.deadline_ms)
@@ -422,32 +375,12 @@ class Games:
         """*entry* after the turns whose time had passed when the game was loaded."""
         for _ in range(_TRIES):
             try:
-                if self._settle(entry._found) is entry._game:
+                if self._progress.settle(entry._found) is entry._game:
                     return entry
             except VersionConflictError:
                 pass
             entry = self.look_again(entry)
         raise StoreUnavailableError(f"{_TRIES} other commits came first")
-
-    def _settle(self, found: Loaded) -> Game:
-        """The game after the service has acted in the turn that is overdue; the same one if none is.
-
-        Of several who had to answer, a stand-in sits down for each. Where only bots are left, they play on.
-        """
-        game, now_ms = found.game, found.now_ms
-        if game.state is None or game.deadline_ms is None or game.deadline_ms > now_ms:
-            return game
-        late = [seat for seat in game.state.table.waited_for if game.chairs[seat].bot is None]
-        if game.bots_stand_in or not late:
-            stood_in = tuple(StoodIn(seat=seat) for seat in late)
-            settled, _ = self._go_on(_with_stand_ins(game, late), game, _Course(game.state, stood_in), now_ms)
-            return settled.game
-        seat = late[0]
-        count = (game.timeouts or (0,) * game.rules.seats)[seat] + 1
-        action = Abandon() if count >= TIMEOUTS_AT_MOST else action_for_absent(view_for(game.state, seat))
-        course = _Course(game.state, (TimedOut(seat=seat, acted=action.type),)).acted(seat, action)
-        settled, _ = self._go_on(_with_timeouts(game, seat, count), game, course, now_ms)
-        return settled.game
 
     def join(self, entry: Entry, name: str, seat: Seat | None, join_code: str | None, body_hash: bytes = b"") -> Joined:
         """Sit down, at *seat* or the lowest open one; the game starts when no seat is open.
@@ -500,8 +433,9 @@ class Games:
     def _seat(self, entry: Entry, seat: Seat, chair: Chair, asked: Asked) -> Loaded:
         """The game after somebody sat down on *seat*, begun if that was the last one. Raises VersionConflictError."""
         game, now_ms = entry._game, entry._found.now_ms
-        started, events, log = self._started_if_full(_with_chair(game, seat, chair), [_joined(seat, chair)], now_ms)
-        return self._commit(started, game, events, now_ms, log, asked, (seat,))[0]
+        seated = with_chair(game, seat, chair)
+        started, events, log = self._progress.started_if_full(seated, [_joined(seat, chair)], now_ms)
+        return self._progress.commit(started, game, events, now_ms, log, asked, (seat,))[0]
 
     def rematch(self, entry: Entry, body_hash: bytes = b"") -> Joined:
         """The caller's seat in the one next game of all who ask; its token is new, an older one dies.
@@ -531,8 +465,8 @@ class Games:
                 if chair.token_hash is None:
                     committed = self._seat(following, seat, claimed, asked)
                 else:
-                    committed, _ = self._commit(
-                        _with_chair(game, seat, claimed),
+                    committed, _ = self._progress.commit(
+                        with_chair(game, seat, claimed),
                         game,
                         (),
                         following._found.now_ms,
@@ -574,10 +508,10 @@ class Games:
                 platform=old.platform,
             )
             with suppress(VersionConflictError):  # another caller made it
-                self._commit(following, None, (), now_ms)
+                self._progress.commit(following, None, (), now_ms)
             try:
                 created = (RematchCreated(id=next_id),)
-                self._commit(replace(old, rematch_id=next_id), old, created, now_ms)
+                self._progress.commit(replace(old, rematch_id=next_id), old, created, now_ms)
             except VersionConflictError:
                 entry = self.look_again(entry)
                 continue
@@ -603,13 +537,13 @@ class Games:
             game = entry._game
             if entry.is_over:
                 raise RefusedError(Code.GAME_FINISHED, "the game is over")
-            if not _has_stand_in(game, seat):
+            if not has_stand_in(game, seat):
                 return Acted(self.look(entry), ())
             assert game.state is not None
-            course = _Course(game.state, (Returned(seat=seat),))
-            own, now_ms = _without_stand_in(game, seat), entry._found.now_ms
+            course = Course(game.state, (Returned(seat=seat),))
+            own, now_ms = without_stand_in(game, seat), entry._found.now_ms
             try:
-                after, events = self._go_on(own, game, course, now_ms, Asked(entry._retry, body_hash))
+                after, events = self._progress.go_on(own, game, course, now_ms, Asked(entry._retry, body_hash))
             except VersionConflictError:
                 entry = self.look_again(entry)
                 continue
@@ -640,13 +574,13 @@ class Games:
     def _open(self, game: Game, seat: Seat, now_ms: int) -> None:
         chair = game.chairs[seat]
         if chair.name is not None:
-            opened = _with_chair(game, seat, Chair(None, chair.token_hash))
-            self._commit(opened, game, (SeatLeft(seat=seat),), now_ms)
+            opened = with_chair(game, seat, Chair(None, chair.token_hash))
+            self._progress.commit(opened, game, (SeatLeft(seat=seat),), now_ms)
 
     def _resign(self, game: Game, state: GameState, seat: Seat, now_ms: int) -> None:
         if state.table.result is not None:
             raise RefusedError(Code.GAME_FINISHED, "the game is over")
-        self._go_on(game, game, _Course(state).acted(seat, actions.Resign()), now_ms)
+        self._progress.go_on(game, game, Course(state).acted(seat, actions.Resign()), now_ms)
 
     def reissue(self, entry: Entry, seat: Seat, body_hash: bytes = b"") -> Joined:
         """A new token for *seat*, in place of the one that its player has lost, which dies. For the game's platform.
@@ -666,9 +600,9 @@ class Games:
                 raise RefusedError(Code.GAME_NOT_STARTED, f"nobody has come to seat {seat} yet")
             asked = Asked(entry._retry, body_hash)
             token = asked.token(str(seat))
-            renewed = _with_chair(game, seat, replace(chair, token_hash=hash_of(token)))
+            renewed = with_chair(game, seat, replace(chair, token_hash=hash_of(token)))
             try:
-                committed, _ = self._commit(renewed, game, (), now_ms, asked=asked, seats=(seat,))
+                committed, _ = self._progress.commit(renewed, game, (), now_ms, asked=asked, seats=(seat,))
             except VersionConflictError:
                 entry = self.look_again(entry)
                 continue
@@ -731,50 +665,6 @@ class Games:
         """Raises `StoreUnavailableError` unless the store answers."""
         self._store.ping()
 
-    def _started_if_full(
-        self, game: Game, events: Iterable[Event], now_ms: int
-    ) -> tuple[Game, tuple[Event, ...], tuple[str, ...]]:
-        """The game, begun if nobody is missing; with what has happened, and what bots have done."""
-        if not all(chair.is_taken for chair in game.chairs):
-            return game, tuple(events), ()
-        first_dealer = game.first_dealer
-        if first_dealer is None:
-            first_dealer = self._dealer.first_dealer(game.seed, game.rules.seats)
-        opened = flow.new_game(game.rules, first_dealer)
-        course = self._up_to_a_person(game, _Course(opened.state, (*events, *opened.events)))
-        return _with_deadline(replace(game, state=course.state), now_ms), course.events, course.log
-
-    def _next_hand(self, game: Game, course: _Course) -> _Course:
-        """With the next hand begun, if none runs and the game is not over."""
-        table = course.state.table
-        if table.result is not None or (table.hand is not None and table.hand.phase is not Phase.OVER):
-            return course
-        number = 1 if table.hand is None else table.hand.number + 1
-        return course.then(flow.start_hand(course.state, self._dealer.pack(game.seed, game.rules.deck, number)))
-
-    def _commit(
-        self,
-        game: Game,
-        previous: Game | None,
-        events: Iterable[Event],
-        now_ms: int,
-        log: tuple[str, ...] = (),
-        asked: Asked | None = None,
-        seats: tuple[Seat, ...] = (),
-    ) -> tuple[Loaded, tuple[LoggedEvent, ...]]:
-        """*game* stored as the version after *previous*. *seats*: that the request's answer is about."""
-        version = game.version + 1
-        logged = tuple(
-            LoggedEvent(seq, version, now_ms, event.type, event.seat, event.members())
-            for seq, event in enumerate(events, game.last_seq + 1)
-        )
-        committed = replace(game, version=version, last_seq=game.last_seq + len(logged))
-        retry = None
-        if asked is not None and asked.retry is not None:
-            record = RetryRecord(asked.body_hash, asked.nonce, seats, game.last_seq + 1, committed.last_seq)
-            retry = (asked.retry.name, record)
-        return self._store.commit(committed, previous, logged, log, retry), logged
-
 
 def _rules_of(order: NewGame) -> RuleSet:
     preset = PRESETS[order.variant]
@@ -794,10 +684,6 @@ def _rules_of(order: NewGame) -> RuleSet:
         raise RefusedError(Code.UNPLAYABLE_RULES, "no game can be played by these rules", problems) from None
 
 
-def _with_chair(game: Game, seat: Seat, chair: Chair) -> Game:
-    return replace(game, chairs=(*game.chairs[:seat], chair, *game.chairs[seat + 1 :]))
-
-
 def _bots_chair(kind: str) -> Chair:
     """A bot is called by its kind."""
     return Chair(kind, bot=kind)
@@ -806,50 +692,6 @@ def _bots_chair(kind: str) -> Chair:
 def _joined(seat: Seat, chair: Chair) -> SeatJoined:
     assert chair.name is not None
     return SeatJoined(seat=seat, name=chair.name, kind=SeatKind.HUMAN if chair.is_persons else SeatKind.BOT)
-
-
-def _is_anyone_there(game: Game) -> bool:
-    """A person who plays without a stand-in."""
-    return any(chair.bot is None for chair in game.chairs)
-
-
-def _bot_in_turn(game: Game, table: Table) -> Seat | None:
-    """The bot that acts now. Of a team that answers together, a person decides as long as one is there."""
-    waited_for = table.waited_for
-    if not waited_for or any(game.chairs[seat].bot is None for seat in waited_for):
-        return None
-    return speaker(table)
-
-
-def _has_stand_in(game: Game, seat: Seat) -> bool:
-    chair = game.chairs[seat]
-    return chair.is_persons and chair.bot is not None
-
-
-def _with_stand_ins(game: Game, seats: Iterable[Seat]) -> Game:
-    for seat in seats:
-        game = _with_chair(game, seat, replace(game.chairs[seat], bot=STAND_IN))
-    return game
-
-
-def _without_stand_in(game: Game, seat: Seat) -> Game:
-    return _with_chair(game, seat, replace(game.chairs[seat], bot=None)) if _has_stand_in(game, seat) else game
-
-
-def _with_timeouts(game: Game, seat: Seat, count: int) -> Game:
-    """With *count* turns in a row that *seat* let run out."""
-    counts = game.timeouts or (0,) * game.rules.seats
-    if counts[seat] == count:
-        return game
-    return replace(game, timeouts=(*counts[:seat], count, *counts[seat + 1 :]))
-
-
-def _with_deadline(game: Game, now_ms: int) -> Game:
-    """With the time of a turn that begins now; without one if nobody is waited for or there is no clock."""
-    if game.turn_seconds is None:
-        return game
-    running = game.status is Status.PLAYING
-    return replace(game, deadline_ms=now_ms + 1000 * game.turn_seconds if running else None)
 
 
 def _conflict(entry: Entry, expected_version: int) -> RefusedError:

@@ -19,7 +19,7 @@ from service.bots import BOTS
 from service.engine.actions import Action
 from service.engine.state import Seat
 from service.engine.view import PlayerView
-from service.games import Decide
+from service.progress import Decide
 from service.store.base import (
     EventPage,
     Game,
