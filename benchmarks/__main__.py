@@ -165,8 +165,8 @@ def ratios(results: Results) -> dict[str, Rounds]:
     return {
         "action_vs_ceiling": of(ACTION).ratio_to(of(ACTION, CEILING)),
         "action_cached_vs_ceiling": of(ACTION, KEPT).ratio_to(of(ACTION, CEILING)),
-        "get_vs_ceiling": of(VIEW).ratio_to(of(VIEW, CEILING)),
-        "not_modified_vs_ceiling": of(NOT_MODIFIED).ratio_to(of(NOT_MODIFIED, CEILING)),
+        "get_vs_ceiling": of(VIEW, KEPT).ratio_to(of(VIEW, CEILING)),
+        "not_modified_vs_ceiling": of(NOT_MODIFIED, KEPT).ratio_to(of(NOT_MODIFIED, CEILING)),
         "moves_vs_boardgameio_memory": of(ACTION).ratio_to(moves(False)),
         "moves_vs_boardgameio_stored": of(ACTION).ratio_to(moves(True)),
         "engine_vs_pytruco": actions[OURS].ratio_to(actions[PYTRUCO]),

@@ -82,8 +82,8 @@ class Stack:
             for number in connections
             for operation, servers in {
                 ACTION: (SERVICE, KEPT, CEILING),
-                VIEW: (SERVICE, CEILING),
-                NOT_MODIFIED: (SERVICE, CEILING),
+                VIEW: (SERVICE, KEPT, CEILING),
+                NOT_MODIFIED: (SERVICE, KEPT, CEILING),
                 CREATE: (SERVICE,),
             }.items()
             for server in servers

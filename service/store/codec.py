@@ -216,6 +216,11 @@ def encode(game: Game) -> bytes:
     return b"%d %d %b %b" % (FORMAT, game.version, game.nonce, _pack(packed))
 
 
+def is_of(game: Game, stored: bytes) -> bool:
+    """Whether *stored* is what the commit of *game* has stored: its head says so, and no other commit has that nonce."""
+    return game.nonce != b"" and stored.startswith(b"%d %d %b " % (FORMAT, game.version, game.nonce))
+
+
 def decode(game_id: str, stored: bytes, metadata: bytes | None) -> Game:
     """The game in *stored*. Raises `UnknownFormatError` for a format that this code does not know, or no format."""
     try:

@@ -117,7 +117,8 @@ class RedisGameStore:
         if state is None or state == _GONE:
             self._kept.drop(game_id)
             return None
-        game = codec.decode(game_id, state, metadata)
+        kept = self._kept.get(game_id)
+        game = kept if kept is not None and codec.is_of(kept, state) else codec.decode(game_id, state, metadata)
         self._kept.keep(game, int(now_ms))
         return Loaded(
             game=game,

@@ -700,3 +700,20 @@ def test_a_dead_server_is_unavailable_and_comes_back() -> None:
         assert stored(store) == game
         store.commit(after(game), game, [])
         client.close()
+
+
+def test_a_kept_state_is_read_again_only_if_another_commit_has_stored_it(client: redis.Redis) -> None:
+    store, another = (RedisGameStore(client, TTL, EVENTS_KEPT, states_kept=kept) for kept in (10, 0))
+    first = store.commit(lobby(), None, []).game
+    found = store.load(ID)
+    assert found is not None and found.game is first
+
+    second = another.commit(replace(first, version=2, join_code="2" * 8), first, []).game
+    found = store.load(ID)
+    assert found is not None and found.game == second
+
+    lost = replace(second, join_code="3" * 8)  # by a failover, and the version was given again
+    client.delete(f"truco:{{{ID}}}:state")
+    another.commit(lost, None, [])
+    found = store.load(ID)
+    assert found is not None and (found.game.version, found.game.join_code) == (2, "3" * 8)
