@@ -28,13 +28,12 @@ _UNASKED_SECONDS: Final = 0.5
 _A_MOMENT_SECONDS: Final = 1e-6
 """After each request: one whose next request is there already would keep the other connections waiting. With 0 the loop
 would not look whether they have asked."""
-_ACCEPTED_AT_ONCE: Final = 8
-"""Between two rounds of all connections. With gunicorn's 1, the last of 64 that came to busy workers waited for a third
-of a second; with more, one of several workers would take most of those that come together.
-"""
-
-
 class _Listener(StreamServer):  # type: ignore[misc]
+    max_accept = 4
+    """At most so many are let in between two rounds of all connections, so that every worker gets its share. With
+    gunicorn's 1 the last of 64 that came together to busy workers waited for a third of a second.
+    """
+
     def close(self) -> None:
         """Who waits to be accepted would get a reset."""
         if not self.closed:
@@ -55,8 +54,6 @@ class DrainingWorker(GeventWorker):  # type: ignore[misc]
     def server_class(self, listener: socket, spawn: Pool, **_: object) -> _Listener:
         """Gunicorn calls this for each address that it listens on."""
         server = _Listener(listener, handle=partial(self.handle, listener), spawn=spawn)
-        if self.cfg.workers > 1:
-            server.max_accept = _ACCEPTED_AT_ONCE
         self._listeners.append(server)
         return server
 

@@ -217,7 +217,7 @@ def encode(game: Game) -> bytes:
 
 
 def is_of(game: Game, stored: bytes) -> bool:
-    """Whether *stored* is what the commit of *game* has stored: its head says so, and no other commit has that nonce."""
+    """Whether *stored* is what the commit of *game* has stored: no other commit has the nonce in its head."""
     return game.nonce != b"" and stored.startswith(b"%d %d %b " % (FORMAT, game.version, game.nonce))
 
 
