@@ -28,6 +28,8 @@ _UNASKED_SECONDS: Final = 0.5
 _A_MOMENT_SECONDS: Final = 1e-6
 """After each request: one whose next request is there already would keep the other connections waiting. With 0 the loop
 would not look whether they have asked."""
+
+
 class _Listener(StreamServer):  # type: ignore[misc]
     max_accept = 4
     """At most so many are let in between two rounds of all connections, so that every worker gets its share. With

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -18,7 +19,8 @@ from service.waiting import LOOKS_AGAIN_AFTER_SECONDS, Waiter, Waiting
 MEDIA_TYPE: Final = "text/event-stream"
 LASTS_SECONDS: Final = 300.0
 COMMENT_EVERY_SECONDS: Final = 15.0
-RECONNECT_MS: Final = 1_000
+RECONNECT_MS: Final = range(1_000, 3_000)
+"""Until a reader comes back: by chance, or all readers of a worker that is stopped would come at once."""
 _EVENTS_AT_ONCE: Final = 100
 
 
@@ -32,7 +34,7 @@ def stream(games: Games, waiting: Waiting, entry: Entry, who: Waiter, last_seq: 
             yield from _messages(games, waiting, entry, place, last_seq)
     except (StoreUnavailableError, RefusedError):
         pass  # the reader comes back, and is told then
-    yield f"retry: {RECONNECT_MS}\n\n".encode()
+    yield f"retry: {secrets.choice(RECONNECT_MS)}\n\n".encode()
 
 
 def _messages(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -158,7 +159,7 @@ class _Stream:
         received = b""
         while content := self._socket.recv(65_536):
             received += content
-        if b"event: snapshot" not in received or not received.rstrip(b"0\r\n").endswith(b"retry: 1"):
+        if b"event: snapshot" not in received or not re.search(rb"retry: \d{4}\n\n\s*0?\s*$", received):
             raise Violation(f"a stream ended with {received[-100:]!r}")
 
     def __enter__(self) -> _Stream:
