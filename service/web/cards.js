@@ -1,7 +1,7 @@
 /** Cards, drawn. A face is one SVG of 100 × 140, so it is as sharp in a hand as in a corner. */
 
 import { classes, html } from "./html.js";
-import { cardName, rankOf, suitOf } from "./say.js";
+import { cardName, isSpanish, rankOf, suitOf } from "./say.js";
 import { words } from "./words.js";
 
 /** Each suit in a box of 20 × 20 around the origin. */
@@ -10,6 +10,12 @@ const SUITS = {
   H: "M0 9C-3 5.5-9 2-9-3.5A4.8 4.8 0 0 1 0-5.8 4.8 4.8 0 0 1 9-3.5C9 2 3 5.5 0 9Z",
   S: "M0-9.5C-3-5.5-9-2.5-9 2.2A4.3 4.3 0 0 0-1.2 4.6C-1.5 6.6-2.3 8-3.6 9.5h7.2C2.3 8 1.5 6.6 1.2 4.6A4.3 4.3 0 0 0 9 2.2C9-2.5 3-5.5 0-9.5Z",
   D: "M0-9.8C2-6 4.5-3 7.2 0 4.5 3 2 6 0 9.8-2 6-4.5 3-7.2 0-4.5-3-2-6 0-9.8Z",
+};
+const SPANISH_SUITS = {
+  C: "M-3.4-8.8C-1.6-10 1.6-10 3.4-8.8 4.4-7.6 3-6.2 3.2-5.2L5.6-6.4 6.3-4.9 3.3-2.6C3.6-1.4 2.7-.2 2.6 1L1.7 8.8C1.3 10-1.3 10-1.7 8.8L-2.6 1C-2.7 0-3.2-.6-3.1-1.4L-6.2-2.3-5.8-4-3.3-3.6C-3.2-5-4.4-7.4-3.4-8.8Z",
+  H: "M-7-9H7C7-3 5.2 .6 1.8 1.9V5.6C4.6 6 6.2 7.2 6.2 9H-6.2C-6.2 7.2-4.6 6-1.8 5.6V1.9C-5.2 .6-7-3-7-9ZM-5-7.2V-5.8H5V-7.2Z",
+  S: "M0-10 2-7V3H5.6V5.4H1.3V7.3A1.7 1.7 0 1 1-1.3 7.3V5.4H-5.6V3H-2V-7Z",
+  D: "M0-9A9 9 0 1 0 0 9 9 9 0 1 0 0-9ZM0-7A7 7 0 1 1 0 7 7 7 0 1 1 0-7ZM0-5.4 1.6-1.6 5.4 0 1.6 1.6 0 5.4-1.6 1.6-5.4 0-1.6-1.6Z",
 };
 
 /** Where the suit stands on a face: columns at 37, 50 and 63. */
@@ -60,18 +66,26 @@ const PIPS = {
   ],
 };
 
-/** What the court wear: Q, J, K, and the Spanish sota, caballo and rey. */
+/** What the court wear: Q, J, K, and the Spanish sota, caballo and rey; the caballo shows his horse. */
 const CROWNS = {
   Q: "M-17 8c3-7 3-13 1-19 4 3 7 4 9 3 2-2 4-5 7-9 3 4 5 7 7 9 2 1 5 0 9-3-2 6-2 12 1 19Z M-16 11h32v3h-32Z",
   J: "M-16 9C-16-4-9-13 3-15c8-1 13 3 13 8-3-2-6-2-8 0 4 4 7 9 8 16Z M-17 11h34v4h-34Z",
   K: "M-18 9v-20l9 8 9-13 9 13 9-8V9Z M-18 12h36v4h-36Z",
+  11: "M-9 16c0-8 3-11 8-15-5 1-8 3-10 5-2 1-6-1-6-4 3-6 6-10 10-13 1-2 3-3 5-3l2-5 4 5c9 4 12 14 11 30Z",
 };
-const COURT = { Q: "Q", J: "J", K: "K", 10: "J", 11: "Q", 12: "K" };
+const COURT = { Q: "Q", J: "J", K: "K", 10: "J", 11: "11", 12: "K" };
 
-const isRed = (suit) => suit === "H" || suit === "D";
+/** The colour of a suit, as a class: two of the French ones are red, the Spanish each have their own. */
+function inkOf(suit, deck) {
+  return isSpanish(deck) ? `spanish-${suit}` : (suit === "H" || suit === "D") && "red";
+}
 
-function Suit({ suit, x, y, size = 1 }) {
-  return html`<path class="suit" d=${SUITS[suit]} transform=${`translate(${x} ${y}) scale(${size})`} />`;
+function Suit({ suit, deck, x, y, size = 1 }) {
+  return html`<path class="suit" d=${drawn(suit, deck)} transform=${`translate(${x} ${y}) scale(${size})`} />`;
+}
+
+function drawn(suit, deck) {
+  return (isSpanish(deck) ? SPANISH_SUITS : SUITS)[suit];
 }
 
 /** Two digits are pressed together. */
@@ -82,17 +96,17 @@ function Rank({ rank, x, y, widest }) {
   </text>`;
 }
 
-function Corner({ rank, suit }) {
+function Corner({ rank, suit, deck }) {
   return html`<g class="corner">
     <${Rank} rank=${rank} x=${16} y=${27} widest=${23} />
-    <${Suit} suit=${suit} x=${16} y=${40} size=${0.95} />
+    <${Suit} suit=${suit} deck=${deck} x=${16} y=${40} size=${0.95} />
   </g>`;
 }
 
-function Court({ rank, suit }) {
+function Court({ rank, suit, deck }) {
   const half = html`<g>
     <path class="crown" d=${CROWNS[COURT[rank]]} transform="translate(50 41)" />
-    <${Suit} suit=${suit} x=${50} y=${60} size=${0.9} />
+    <${Suit} suit=${suit} deck=${deck} x=${50} y=${60} size=${0.9} />
   </g>`;
   return html`<g>
     <rect class="frame" x="28" y="20" width="44" height="100" rx="5" />
@@ -101,58 +115,58 @@ function Court({ rank, suit }) {
   </g>`;
 }
 
-function Face({ card }) {
+function Face({ card, deck }) {
   const rank = rankOf(card);
   const suit = suitOf(card);
   const pips = PIPS[rank];
-  return html`<svg class=${classes("face", isRed(suit) && "red")} viewBox="0 0 100 140" aria-hidden="true">
+  return html`<svg class=${classes("face", inkOf(suit, deck))} viewBox="0 0 100 140" aria-hidden="true">
     ${
       pips
-        ? pips.map(([x, y, size = 0.95]) => html`<${Suit} suit=${suit} x=${x} y=${y} size=${size} />`)
-        : html`<${Court} rank=${rank} suit=${suit} />`
+        ? pips.map(([x, y, size = 0.95]) => html`<${Suit} suit=${suit} deck=${deck} x=${x} y=${y} size=${size} />`)
+        : html`<${Court} rank=${rank} suit=${suit} deck=${deck} />`
     }
-    <${Corner} rank=${rank} suit=${suit} />
-    <g transform="rotate(180 50 70)"><${Corner} rank=${rank} suit=${suit} /></g>
+    <${Corner} rank=${rank} suit=${suit} deck=${deck} />
+    <g transform="rotate(180 50 70)"><${Corner} rank=${rank} suit=${suit} deck=${deck} /></g>
   </svg>`;
 }
 
 /** The same where there is no room for pips: rank and suit, large. */
-function SmallFace({ card }) {
+function SmallFace({ card, deck }) {
   const rank = rankOf(card);
   const suit = suitOf(card);
-  return html`<svg class=${classes("face", "small", isRed(suit) && "red")} viewBox="0 0 100 140" aria-hidden="true">
+  return html`<svg class=${classes("face", "small", inkOf(suit, deck))} viewBox="0 0 100 140" aria-hidden="true">
     <${Rank} rank=${rank} x=${50} y=${62} widest=${62} />
-    <${Suit} suit=${suit} x=${50} y=${98} size=${2.9} />
+    <${Suit} suit=${suit} deck=${deck} x=${50} y=${98} size=${2.9} />
   </svg>`;
 }
 
 /**
- * A card as a picture. *card* null: its back. *covered* with a face: one's own covered card. *label*: in place of its
+ * A card of *deck* as a picture. *card* null: its back. *covered* with a face: one's own covered card. *label*: in place of its
  * name; "" for a picture that says nothing. *manilhas* of the hand, strongest first: those are crowned.
  */
-export function Card({ card, covered = false, manilhas = null, small = false, label, look = "" }) {
+export function Card({ card, deck, covered = false, manilhas = null, small = false, label, look = "" }) {
   const place = card && !covered ? (manilhas?.indexOf(card) ?? -1) : -1;
-  const said = label ?? nameOfCard(card, covered, manilhas);
+  const said = label ?? nameOfCard(card, deck, covered, manilhas);
   return html`<span
     class=${classes("card", !card && "back", covered && card && "covered", place >= 0 && "manilha", look)}
     role=${said ? "img" : undefined}
     aria-label=${said || undefined}
     aria-hidden=${said ? undefined : "true"}
   >
-    ${card && (small ? html`<${SmallFace} card=${card} />` : html`<${Face} card=${card} />`)}
+    ${card && (small ? html`<${SmallFace} card=${card} deck=${deck} />` : html`<${Face} card=${card} deck=${deck} />`)}
     ${place >= 0 && html`<span class="crowned" aria-hidden="true">${words().manilhaNames[place]}</span>`}
   </span>`;
 }
 
 /** A card on the table as it is called. */
-export function nameOfCard(card, covered = false, manilhas = null) {
+export function nameOfCard(card, deck, covered = false, manilhas = null) {
   if (!card) return covered ? words().coveredCard : words().back;
-  return covered ? words().ownCovered(cardName(card)) : cardName(card, manilhas);
+  return covered ? words().ownCovered(cardName(card, deck)) : cardName(card, deck, manilhas);
 }
 
 /** A suit by itself, for lines of text. */
-export function SuitMark({ suit }) {
-  return html`<svg class=${classes("suit-mark", isRed(suit) && "red")} viewBox="-10 -10 20 20" aria-hidden="true">
-    <path d=${SUITS[suit]} />
+export function SuitMark({ suit, deck }) {
+  return html`<svg class=${classes("suit-mark", inkOf(suit, deck))} viewBox="-10 -10 20 20" aria-hidden="true">
+    <path d=${drawn(suit, deck)} />
   </svg>`;
 }

@@ -6,17 +6,27 @@ import { words } from "./words.js";
 
 export const suitOf = (card) => card.at(-1);
 export const rankOf = (card) => card.slice(0, -1);
+export const isSpanish = (deck) => deck === "spanish40";
 
 export function rankName(rank) {
   return words().ranks[rank] ?? rank;
 }
 
-/** "3 of clubs"; with its name if it is one of *manilhas*. */
-export function cardName(card, manilhas = null) {
-  const name = words().card(rankName(rankOf(card)), words().suits[suitOf(card)]);
+/** "3 of clubs", by the suits of *deck*; with its name if it is one of *manilhas*. */
+export function cardName(card, deck, manilhas = null) {
+  const suits = isSpanish(deck) ? words().spanishSuits : words().suits;
+  const name = words().card(rankName(rankOf(card)), suits[suitOf(card)]);
   const place = manilhas?.indexOf(card) ?? -1;
   return place < 0 ? name : `${name}, ${words().manilhaNames[place]}`;
 }
+
+/** Several cards in a line: "4♣ 7♥", or where a deck's suits are not among the letters "4 of clubs, 7 of cups". */
+export function cardsText(cards, deck) {
+  if (isSpanish(deck)) return cards.map((card) => cardName(card, deck)).join(", ");
+  return cards.map((card) => rankOf(card) + SUIT_SIGNS[suitOf(card)]).join(" ");
+}
+
+const SUIT_SIGNS = { C: "♣", H: "♥", S: "♠", D: "♦" };
 
 /** How the step of the ladder that is worth *value* is asked for: its name, or its number past the named ones. */
 export function callOf(value, ladder) {
@@ -94,7 +104,8 @@ const SENTENCES = {
       .trim(),
   hand_dealt: ({ data }, view) =>
     [words().did.hand_dealt(data.number, nameOf(view, data.dealer)), words().did[data.kind] ?? ""].join(" ").trim(),
-  vira_shown: ({ data }) => words().did.vira_shown(cardName(data.vira), rankName(rankOf(data.manilhas[0]))),
+  vira_shown: ({ data }, { rules }) =>
+    words().did.vira_shown(cardName(data.vira, rules.deck), rankName(rankOf(data.manilhas[0]))),
   raised: ({ seat, data }, view) => words().did.raised(nameOf(view, seat), callOf(data.to, view.rules.ladder)),
   accepted: ({ seat, data }, view) =>
     words().did[data.of === "eleven" ? "accepted_eleven" : "accepted"](nameOf(view, seat), data.value),
@@ -102,11 +113,11 @@ const SENTENCES = {
   card_played: ({ seat, data }, view) =>
     data.covered
       ? words().did.covered(nameOf(view, seat))
-      : words().did.card_played(nameOf(view, seat), cardName(data.card, view.hand?.manilhas)),
+      : words().did.card_played(nameOf(view, seat), cardName(data.card, view.rules.deck, view.hand?.manilhas)),
   trick_won: ({ seat, data }, view) => words().did.trick_won(nameOf(view, seat), data.trick),
   trick_tied: ({ data }) => words().did.trick_tied(data.trick),
   cards_shown: ({ seat, data }, view) =>
-    words().did.cards_shown(nameOf(view, seat), joined(data.cards.map((card) => cardName(card)))),
+    words().did.cards_shown(nameOf(view, seat), joined(data.cards.map((card) => cardName(card, view.rules.deck)))),
   hand_won: ({ data }, view) =>
     words().did.hand_won(teamName(view, data.team), data.points, scoreText(view, data.score)),
   hand_tied: ({ data }, view) => words().did.hand_tied(scoreText(view, data.score)),

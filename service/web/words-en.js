@@ -10,6 +10,7 @@ export const english = {
   // ---- cards ----
   ranks: { A: "ace", J: "jack", Q: "queen", K: "king" },
   suits: { C: "clubs", H: "hearts", S: "spades", D: "diamonds" },
+  spanishSuits: { C: "clubs", H: "cups", S: "swords", D: "coins" },
   card: (rank, suit) => `${rank} of ${suit}`,
   manilhaNames: ["zap", "copeta", "espadilha", "pica-fumo"],
   back: "card face down",
@@ -77,6 +78,9 @@ export const english = {
   allBots: "Bots in all seats",
   allFriends: "Friends in all seats",
   aFriend: "a friend, by invitation",
+  waitingForBots: "Waiting for the bots…",
+  noBots: "The bots could not be asked for.",
+  askAgain: "Ask again",
   opponent: "opponent",
   variant: "Variant",
   variants: {
@@ -130,7 +134,7 @@ export const english = {
       french24: "clean, 24 cards: Q J K A 2 3",
       spanish40: "Spanish: 4 5 6 7 10 11 12 1 2 3",
     },
-    manilhas: { vira: "named by the vira", fixed: "fixed: 4♣ 7♥ A♠ 7♦" },
+    manilhas: { vira: "named by the vira" },
     legs: { 1: "one", 2: "two" },
     raise_timing: { own_turn: "on your turn", any_time: "at any time" },
     all_tied: { nobody: "nobody scores", dealer_team: "the dealer's team wins", leader_team: "the leader's team wins" },
@@ -149,6 +153,15 @@ export const english = {
     iron_cards: { open: "cards seen", blind: "blind", blind_hidden_vira: "blind, vira hidden" },
     iron_raise: { forbidden: "not allowed", lose_points: "costs points", lose_game: "loses the game" },
     dealing: { automatic: "by itself", cut: "by hand" },
+  },
+  fixed: (cards) => `fixed: ${cards}`,
+  ruleLimits: {
+    ladder: "two to eight values, each above the one before, from 1 to 99",
+    target: "more than the first value of a hand, 99 at most, and even with two legs",
+    legs: "two legs need an even number of points",
+    manilhas: "four cards of the deck, and no hidden vira",
+    iron_cards: "the vira can be hidden only where it names the manilhas",
+    other: "does not go with the other rules",
   },
 
   // ---- lobby ----

@@ -10,6 +10,7 @@ export const portuguese = {
   // ---- cards ----
   ranks: { A: "ás", J: "valete", Q: "dama", K: "rei" },
   suits: { C: "paus", H: "copas", S: "espadas", D: "ouros" },
+  spanishSuits: { C: "bastos", H: "copas", S: "espadas", D: "ouros" },
   card: (rank, suit) => `${rank} de ${suit}`,
   manilhaNames: ["zap", "copeta", "espadilha", "pica-fumo"],
   back: "carta virada",
@@ -77,6 +78,9 @@ export const portuguese = {
   allBots: "Robôs em todos os lugares",
   allFriends: "Amigos em todos os lugares",
   aFriend: "um amigo, pelo convite",
+  waitingForBots: "Esperando pelos robôs…",
+  noBots: "Não foi possível perguntar pelos robôs.",
+  askAgain: "Perguntar de novo",
   opponent: "adversário",
   variant: "Variante",
   variants: {
@@ -130,7 +134,7 @@ export const portuguese = {
       french24: "limpo, 24 cartas: Q J K A 2 3",
       spanish40: "espanhol: 4 5 6 7 10 11 12 1 2 3",
     },
-    manilhas: { vira: "a vira diz", fixed: "fixas: 4♣ 7♥ A♠ 7♦" },
+    manilhas: { vira: "a vira diz" },
     legs: { 1: "uma", 2: "duas" },
     raise_timing: { own_turn: "na sua vez", any_time: "a qualquer hora" },
     all_tied: { nobody: "ninguém pontua", dealer_team: "ganha o time do pé", leader_team: "ganha o time da mão" },
@@ -149,6 +153,15 @@ export const portuguese = {
     iron_cards: { open: "vendo as cartas", blind: "às cegas", blind_hidden_vira: "às cegas, vira escondida" },
     iron_raise: { forbidden: "não se pede", lose_points: "perde pontos", lose_game: "perde o jogo" },
     dealing: { automatic: "sozinho", cut: "à mão" },
+  },
+  fixed: (cards) => `fixas: ${cards}`,
+  ruleLimits: {
+    ladder: "dois a oito valores, cada um maior que o anterior, de 1 a 99",
+    target: "mais que o primeiro valor da mão, no máximo 99, e par se há duas voltas",
+    legs: "duas voltas pedem um número par de pontos",
+    manilhas: "quatro cartas do baralho, e nenhuma vira escondida",
+    iron_cards: "só se esconde a vira quando é ela que diz as manilhas",
+    other: "não combina com as outras regras",
   },
 
   // ---- lobby ----

@@ -199,6 +199,45 @@ def test_the_rules_of_the_form_are_those_of_the_service(person: Seat, site: Site
     assert (str(rules.raise_timing), rules.eleven_show) == (usual["raise_timing"], usual["eleven_show"])
 
 
+def test_fixed_manilhas_are_cards_of_the_deck(person: Seat, site: Site) -> None:
+    ana = person()
+    ana.open("#/new")
+    ana.page.get_by_label("Variante").select_option(label="Truco com manilha velha")
+    ana.page.get_by_text("Regras da casa").click()
+    deck, manilhas = ana.page.get_by_label("Baralho"), ana.page.get_by_label("Manilhas")
+    chosen = manilhas.locator("option:checked")
+    expect(chosen).to_have_text("fixas: 4♣ 7♥ A♠ 7♦")
+    deck.select_option(label="limpo, 24 cartas: Q J K A 2 3")
+    expect(manilhas.locator("option")).to_have_text(["a vira diz"])
+    deck.select_option(label="espanhol: 4 5 6 7 10 11 12 1 2 3")
+    manilhas.select_option(label="fixas: 4 de bastos, 7 de copas, 1 de espadas, 7 de ouros")
+    deck.select_option(label="40 cartas: 4 5 6 7 Q J K A 2 3")
+    expect(chosen).to_have_text("fixas: 4♣ 7♥ A♠ 7♦")
+    expect(ana.page.locator(".count")).to_have_count(0)
+    deck.select_option(label="espanhol: 4 5 6 7 10 11 12 1 2 3")
+    manilhas.select_option(label="fixas: 1 de espadas, 1 de bastos, 7 de espadas, 7 de ouros")
+    ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
+    expect(ana.hand).to_have_count(3)
+    rules = game_of(site, ana).load().rules
+    assert [str(card) for card in rules.manilhas or ()] == ["1S", "1C", "7S", "7D"]
+
+
+def test_the_spanish_deck_has_suits_of_its_own(person: Seat, site: Site) -> None:
+    game = site.create("espanhol", visibility="public")
+    game.put(table("espanhol", "12C 5S 4H / 11D 1D 7D", "3D").state)
+    ana = person()
+    ana.sit(game, 0)
+    for card in ("12 de bastos", "5 de espadas", "4 de copas, copeta"):
+        expect(ana.card(card)).to_be_visible()
+    expect(ana.page.get_by_role("img", name="Vira 3 de ouros, manilha 4")).to_be_visible()
+    ana.page.get_by_role("button", name="Menu").click()
+    ana.page.get_by_role("button", name="English").click()
+    ana.page.get_by_role("button", name="Close").click()
+    for card in ("12 of clubs", "5 of swords", "4 of cups, copeta"):
+        expect(ana.card(card)).to_be_visible()
+    expect(ana.page.get_by_role("img", name="Vira 3 of coins, manilha 4")).to_be_visible()
+
+
 def test_rules_that_nobody_can_play_are_shown_where_they_are_wrong(person: Seat) -> None:
     ana = person()
     ana.open("#/new")
@@ -207,6 +246,7 @@ def test_rules_that_nobody_can_play_are_shown_where_they_are_wrong(person: Seat)
     ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
     expect(ana.page.get_by_role("alert")).to_contain_text("Com estas regras não dá para jogar.")
     expect(ana.page.get_by_label("Quanto vale a mão")).to_have_attribute("aria-invalid", "true")
+    expect(ana.page.get_by_text("dois a oito valores, cada um maior que o anterior")).to_be_visible()
     ana.shoot("wrong-rules")
 
 

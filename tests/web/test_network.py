@@ -222,6 +222,37 @@ def test_a_reload_before_the_answer_finds_the_same_game(person: Seat) -> None:
     assert ana.page.evaluate("sessionStorage.length") == 0
 
 
+def test_a_game_that_is_wanted_before_the_bots_are_known_waits_for_them(person: Seat) -> None:
+    ana = person(name="Ana")
+    held: list[Route] = []
+    ana.page.route(re.compile("/v1/bots$"), lambda route: held.append(route))  # Playwright looks at its parameters
+    ana.open("#/new")
+    ana.page.get_by_role("radio", name="2 · ").check()
+    ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
+    expect(ana.page.get_by_text("Esperando pelos robôs…")).to_be_visible()
+    expect(ana.page.get_by_role("button", name="Preparando a mesa…")).to_be_visible()
+    held[0].fallback()
+    expect(ana.hand).to_have_count(3)
+    expect(ana.page.get_by_text("robô médio")).to_be_visible()
+
+
+def test_where_the_bots_are_refused_the_person_decides(person: Seat) -> None:
+    ana = person(name="Ana")
+    problem = {"type": "/problems/forbidden", "code": "forbidden", "status": 403}
+    bots = re.compile("/v1/bots$")
+    ana.page.route(bots, lambda route: route.fulfill(status=403, json=problem))
+    ana.open("#/new")
+    ana.page.get_by_role("radio", name="2 · ").check()
+    ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
+    expect(ana.page.get_by_text("Não foi possível perguntar pelos robôs.")).to_be_visible()
+    assert "#/new" in ana.page.url
+    ana.page.unroute(bots)
+    ana.page.get_by_role("button", name="Perguntar de novo").click()
+    expect(ana.page.get_by_label("Lugar 2: adversário").locator("option:checked")).to_have_text("robô médio")
+    ana.page.get_by_role("button", name="Pôr as cartas na mesa").click()
+    expect(ana.hand).to_have_count(3)
+
+
 def test_no_token_is_in_an_address_or_left_on_the_page(person: Seat) -> None:
     ana, bia = invited(person)
     for each in (ana, bia):

@@ -15,7 +15,7 @@ const FAN = ["4C", "7H", "AS"];
 export class Home extends Component {
   constructor() {
     super();
-    this.state = { name: choice("name", ""), bots: [], tables: null, busy: null, problem: null };
+    this.state = { name: choice("name", ""), bots: null, tables: null, busy: null, problem: null };
   }
 
   componentDidMount() {
@@ -39,9 +39,10 @@ export class Home extends Component {
   async play(seats) {
     if (this.state.busy) return;
     this.setState({ busy: seats, problem: null });
-    const others = Array.from({ length: seats - 1 }, () => ({ bot: usualBot(this.state.bots) }));
     const me = { name: this.state.name.trim() || words().you };
     try {
+      const bot = usualBot(await allBots());
+      const others = Array.from({ length: seats - 1 }, () => (bot ? { bot } : null));
       const id = await create({ variant: QUICK[seats], seats, players: [me, ...others] });
       location.hash = `#/game/${id}`;
     } catch (error) {
@@ -57,6 +58,7 @@ export class Home extends Component {
   }
 
   render({ redraw }, { name, bots, tables, busy, problem }) {
+    const hasBots = bots?.length !== 0; // until it is known otherwise
     return html`<main class="home-screen">
       <div class="corner-tools"><${Languages} /></div>
       <div class="hero">
@@ -67,7 +69,7 @@ export class Home extends Component {
       <section class="panel start">
         <${NameField} value=${name} onName=${(typed) => this.named(typed)} />
         ${
-          bots.length > 0 &&
+          hasBots &&
           Object.keys(QUICK)
             .reverse()
             .map(
@@ -81,8 +83,8 @@ export class Home extends Component {
           </button>`,
             )
         }
-        <a class=${bots.length > 0 ? "button" : "button primary big"} href="#/new">
-          ${bots.length > 0 ? words().otherGame : words().withFriends}
+        <a class=${hasBots ? "button" : "button primary big"} href="#/new">
+          ${hasBots ? words().otherGame : words().withFriends}
         </a>
         ${problem && html`<p class="problem" role="alert">${refusal(problem)}</p>`}
       </section>

@@ -1,7 +1,7 @@
 /** Behind the ☰: what happened, this game's rules, settings, the way out. And the story, which wide screens show. */
 
 import { Component, html } from "../html.js";
-import { variantName } from "../say.js";
+import { cardsText, variantName } from "../say.js";
 import { words } from "../words.js";
 import { Confirm, Dialog, Languages, Paces } from "./parts.js";
 
@@ -67,14 +67,14 @@ function Lines({ story }) {
 }
 
 function Rules({ rules }) {
-  const shown = Object.keys(words().rules).map((name) => [name, ruleText(name, rules[name])]);
+  const shown = Object.keys(words().rules).map((name) => [name, ruleText(name, rules[name], rules.deck)]);
   return html`<dl class="rule-list">
     ${shown.map(([name, text]) => html`<div><dt>${words().rules[name]}</dt><dd>${text}</dd></div>`)}
   </dl>`;
 }
 
-function ruleText(name, value) {
+function ruleText(name, value, deck) {
   if (name === "ladder") return value.join(" · ");
-  if (Array.isArray(value)) return value.join(" ");
+  if (Array.isArray(value)) return words().fixed(cardsText(value, deck));
   return words().ruleValues[name]?.[value] ?? String(value);
 }

@@ -3,20 +3,22 @@
 import { Component, html } from "../html.js";
 import { choice, choose } from "../kept.js";
 import { allBots, allVariants, usualBot } from "../offers.js";
-import { botName, refusal } from "../say.js";
+import { botName, cardsText, refusal } from "../say.js";
 import { create } from "../sitting.js";
 import { words } from "../words.js";
 import { Choices, NameField, Select, Title } from "./parts.js";
 
 const CLOCKS = [null, 15, 30, 60, 120];
-const FIXED_MANILHAS = ["4C", "7H", "AS", "7D"];
+/** Manilhas that some play with whatever the vira, by deck, strongest first: none where the low cards are missing. */
+const FIXED_MANILHAS = { french40: ["4C 7H AS 7D"], french24: [], spanish40: ["4C 7H 1S 7D", "1S 1C 7S 7D"] };
+const VIRA = "vira";
 const FRIEND = "friend";
 const MOST_OTHERS = 5;
 
-/** The rules that are chosen from a list, with their values; `ladder` and `target` are typed. */
-const LISTED = {
-  deck: ["french40", "french24", "spanish40"],
-  manilhas: ["vira", "fixed"],
+/** The rules that are chosen from a list, with their values by the deck; `ladder` and `target` are typed. */
+const listed = (deck) => ({
+  deck: Object.keys(FIXED_MANILHAS),
+  manilhas: [VIRA, ...FIXED_MANILHAS[deck]],
   legs: [1, 2],
   raise_timing: ["own_turn", "any_time"],
   all_tied: ["nobody", "dealer_team", "leader_team"],
@@ -30,17 +32,17 @@ const LISTED = {
   iron_cards: ["open", "blind", "blind_hidden_vira"],
   iron_raise: ["forbidden", "lose_points", "lose_game"],
   dealing: ["automatic", "cut"],
-};
+});
 
 /** A rule's value as the form has it. */
 function fromRule(name, value) {
-  if (name === "manilhas") return value === "vira" ? "vira" : "fixed";
+  if (name === "manilhas") return value === VIRA ? VIRA : value.join(" ");
   return name === "ladder" ? value.join(", ") : name === "target" ? String(value) : value;
 }
 
 /** And as createGame takes it. */
 function toRule(name, value) {
-  if (name === "manilhas") return value === "vira" ? "vira" : FIXED_MANILHAS;
+  if (name === "manilhas") return value === VIRA ? VIRA : value.split(" ");
   if (name === "ladder")
     return value
       .split(/[^0-9]+/)
@@ -57,9 +59,11 @@ export class NewGame extends Component {
       seats: 4,
       variant: "paulista",
       variants: [],
-      bots: [],
-      /** Of seats 1 and on: a kind of bot, or FRIEND. */
-      others: [],
+      /** Those that the service has; null until it has said so. */
+      bots: null,
+      /** Of seats 1 and on: a kind of bot, or FRIEND; null until somebody can choose. */
+      others: null,
+      isWithoutBots: false,
       rules: {},
       clock: null,
       onTimeout: "play",
@@ -73,10 +77,17 @@ export class NewGame extends Component {
 
   componentDidMount() {
     allVariants().then((variants) => this.setState({ variants }));
-    allBots().then(
-      (bots) => this.setState({ bots, others: Array(MOST_OTHERS).fill(usualBot(bots) ?? FRIEND) }),
-      () => {},
-    );
+    this.lookForBots();
+  }
+
+  async lookForBots() {
+    this.setState({ isWithoutBots: false });
+    try {
+      const bots = await allBots();
+      this.setState(({ others }) => ({ bots, others: others ?? Array(MOST_OTHERS).fill(usualBot(bots) ?? FRIEND) }));
+    } catch {
+      this.setState({ isWithoutBots: true, isBusy: false });
+    }
   }
 
   get order() {
@@ -93,7 +104,7 @@ export class NewGame extends Component {
     };
   }
 
-  async create() {
+  create() {
     if (this.state.isBusy) return;
     if (!this.state.name.trim()) {
       this.setState({ isNameNeeded: true });
@@ -101,6 +112,16 @@ export class NewGame extends Component {
       return;
     }
     this.setState({ isBusy: true, problem: null });
+    if (this.state.others !== null) this.send();
+    else if (this.state.isWithoutBots) this.lookForBots();
+  }
+
+  /** A game that was wanted before anybody knew with whom. */
+  componentDidUpdate(_, before) {
+    if (this.state.isBusy && before.others === null && this.state.others !== null) this.send();
+  }
+
+  async send() {
     try {
       location.hash = `#/game/${await create(this.order)}`;
     } catch (problem) {
@@ -110,12 +131,30 @@ export class NewGame extends Component {
 
   /** A value that is the variant's own is no house rule. */
   ruled(name, value) {
-    const { rules, variants, variant } = this.state;
-    const usual = variants.find((each) => each.name === variant)?.rules[name];
-    const { [name]: _, ...others } = rules;
-    this.setState({
-      rules: usual !== undefined && fromRule(name, usual) === value ? others : { ...others, [name]: value },
-    });
+    const usual = fromRule(name, this.usual[name]);
+    this.setState(({ rules: { [name]: _, ...others } }) => ({
+      rules: usual === value ? others : { ...others, [name]: value },
+    }));
+  }
+
+  /** Fixed manilhas are cards of the deck: with another deck they are others, or the vira names them. */
+  decked(deck) {
+    this.ruled("deck", deck);
+    const manilhas = this.rule("manilhas");
+    const fixed = FIXED_MANILHAS[deck];
+    if (manilhas !== VIRA && !fixed.includes(manilhas)) this.ruled("manilhas", fixed[0] ?? VIRA);
+  }
+
+  /** The variant's own rules; undefined until they are known. */
+  get usual() {
+    const { variants, variant } = this.state;
+    return variants.find((each) => each.name === variant)?.rules;
+  }
+
+  /** A rule as the form has it. */
+  rule(name) {
+    const { rules } = this.state;
+    return name in rules ? rules[name] : fromRule(name, this.usual[name]);
   }
 
   named(name) {
@@ -169,18 +208,29 @@ export class NewGame extends Component {
     </main>`;
   }
 
-  whoPlays({ seats, bots, others }) {
-    if (bots.length === 0) return null;
-    const kinds = [...bots.map(({ kind }) => [kind, botName(kind)]), [FRIEND, words().aFriend]];
-    const chosen = others.slice(0, seats - 1);
+  whoPlays({ seats, bots, others, isWithoutBots }) {
+    if (bots?.length === 0) return null;
+    const known = bots ?? [];
+    const kinds = [...known.map(({ kind }) => [kind, botName(kind)]), [FRIEND, words().aFriend]];
+    const chosen = others?.slice(0, seats - 1) ?? [];
     const label = (seat) => `${words().seat(seat + 1)}: ${seat % 2 ? words().opponent : words().partner}`;
     const setAll = (other) => this.setState({ others: Array(MOST_OTHERS).fill(other) });
     return html`<fieldset>
       <legend>${words().whoPlays}</legend>
       <div class="row">
-        <button type="button" onClick=${() => setAll(usualBot(bots))}>${words().allBots}</button>
+        ${bots && html`<button type="button" onClick=${() => setAll(usualBot(bots))}>${words().allBots}</button>`}
         <button type="button" onClick=${() => setAll(FRIEND)}>${words().allFriends}</button>
+        ${
+          isWithoutBots &&
+          html`<button type="button" onClick=${() => this.lookForBots()}>${words().askAgain}</button>`
+        }
       </div>
+      ${
+        !bots &&
+        html`<p class=${isWithoutBots ? "problem" : "hint late"} role="status">
+          ${isWithoutBots ? words().noBots : words().waitingForBots}
+        </p>`
+      }
       ${chosen.map(
         (other, place) => html`<${Select}
           label=${label(place + 1)}
@@ -189,7 +239,7 @@ export class NewGame extends Component {
           onChoose=${(picked) => this.setState({ others: others.map((each, at) => (at === place ? picked : each)) })}
         />`,
       )}
-      ${bots
+      ${known
         .filter(({ kind }) => chosen.includes(kind))
         .map(
           ({ kind, description }) =>
@@ -209,18 +259,20 @@ export class NewGame extends Component {
     />`;
   }
 
-  houseRules({ variants, variant, rules, problem }) {
-    const usual = variants.find((each) => each.name === variant)?.rules;
-    if (!usual) return null;
-    const wrong = new Map((problem?.errors ?? []).map(({ pointer, detail }) => [pointer.split("/")[2], detail]));
+  houseRules({ rules, problem }) {
+    if (!this.usual) return null;
+    const { ruleLimits } = words();
+    const atFault = (problem?.errors ?? []).map(({ pointer }) => pointer.split("/")[2]);
+    const wrong = new Map(atFault.map((name) => [name, ruleLimits[name] ?? ruleLimits.other]));
     const count = Object.keys(rules).length;
-    const value = (name) => (name in rules ? rules[name] : fromRule(name, usual[name]));
+    const deck = this.rule("deck");
+    const textOf = (name, value) => words().ruleValues[name][value] ?? words().fixed(cardsText(value.split(" "), deck));
     const typed = (name) => html`<p class=${wrong.has(name) ? "field wrong" : "field"}>
       <label for=${name}>${words().rules[name]}</label>
       <input
         id=${name}
         inputmode="numeric"
-        value=${value(name)}
+        value=${this.rule(name)}
         aria-invalid=${wrong.has(name) ? "true" : undefined}
         aria-describedby=${wrong.has(name) ? `${name}-hint` : undefined}
         onInput=${(event) => this.ruled(name, event.currentTarget.value)}
@@ -233,13 +285,13 @@ export class NewGame extends Component {
       </summary>
       <div class="rules">
         ${typed("target")} ${typed("ladder")}
-        ${Object.entries(LISTED).map(
+        ${Object.entries(listed(deck)).map(
           ([name, values]) => html`<${Select}
             label=${words().rules[name]}
-            value=${value(name)}
-            options=${values.map((each) => [each, words().ruleValues[name][each]])}
+            value=${this.rule(name)}
+            options=${values.map((each) => [each, textOf(name, each)])}
             error=${wrong.get(name)}
-            onChoose=${(picked) => this.ruled(name, picked)}
+            onChoose=${(picked) => (name === "deck" ? this.decked(picked) : this.ruled(name, picked))}
           />`,
         )}
       </div>
@@ -257,7 +309,7 @@ export class NewGame extends Component {
       />
       ${
         clock !== null &&
-        bots.length > 0 &&
+        bots?.length > 0 &&
         html`<${Select}
         label=${words().onTimeout}
         value=${onTimeout}

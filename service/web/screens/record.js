@@ -80,6 +80,7 @@ function Results({ record, checked }) {
 
 function HandRecord({ record, hand }) {
   const { winner, points } = hand;
+  const { deck } = record.rules;
   const names = record.seats.map(({ name, seat }) => name ?? words().seat(seat + 1));
   const team =
     winner === null
@@ -91,14 +92,14 @@ function HandRecord({ record, hand }) {
   return html`<details class="panel hand-record">
     <summary>
       ${words().hand(hand.number)}
-      ${hand.vira && html`<${Card} card=${hand.vira} small />`}
+      ${hand.vira && html`<${Card} card=${hand.vira} deck=${deck} small />`}
       <span class="what">${team} ${points > 0 ? `+${points}` : ""}</span>
     </summary>
     <ul class="dealt">
       ${hand.hands.map(
         (cards, seat) => html`<li>
         <span>${names[seat]}</span>
-        <span class="cards">${cards.map((card) => html`<${Card} card=${card} small />`)}</span>
+        <span class="cards">${cards.map((card) => html`<${Card} card=${card} deck=${deck} small />`)}</span>
       </li>`,
       )}
     </ul>
@@ -108,7 +109,7 @@ function HandRecord({ record, hand }) {
       <span class="cards">
         ${trick.plays.map(
           ({ seat, card }) => html`<span class=${classes("by", seat === trick.winner && "wins")}>
-          <${Card} card=${card} small /><small>${names[seat]}</small>
+          <${Card} card=${card} deck=${deck} small /><small>${names[seat]}</small>
         </span>`,
         )}
       </span>

@@ -183,11 +183,12 @@ function Played({ view, trick, play }) {
   return html`<li class=${`from-${placeOf(view, play.seat)}`}>
     <${Card}
       card=${play.card}
+      deck=${view.rules.deck}
       covered=${play.covered}
       manilhas=${view.hand.manilhas}
       small
       look=${look}
-      label=${`${nameOf(view, play.seat)}: ${nameOfCard(play.card, play.covered, view.hand.manilhas)}`}
+      label=${`${nameOf(view, play.seat)}: ${nameOfCard(play.card, view.rules.deck, play.covered, view.hand.manilhas)}`}
     />
   </li>`;
 }
@@ -198,26 +199,29 @@ function Middle({ view }) {
   if (!hand) return null;
   if (rules.manilhas !== "vira") {
     return html`<div class="middle fixed">
-      ${rules.manilhas.map((card) => html`<${Card} card=${card} small label=${cardName(card, rules.manilhas)} />`)}
+      ${rules.manilhas.map(
+        (card) =>
+          html`<${Card} card=${card} deck=${rules.deck} small label=${cardName(card, rules.deck, rules.manilhas)} />`,
+      )}
       <small>${words().fixedManilhas}</small>
     </div>`;
   }
   const isDealt = hand.phase !== "cut" && hand.phase !== "deal";
   const manilha = hand.manilhas && rankOf(hand.manilhas[0]);
-  const label = hand.vira ? words().viraLong(cardName(hand.vira), rankName(manilha)) : words().viraHidden;
+  const label = hand.vira ? words().viraLong(cardName(hand.vira, rules.deck), rankName(manilha)) : words().viraHidden;
   return html`<div class="middle">
     <span class="pack" aria-hidden="true"><i class="card back"></i><i class="card back"></i></span>
     ${
       isDealt &&
       html`<span class="vira" key=${`${hand.number}-${hand.vira}`}>
-        <${Card} card=${hand.vira} small label=${label} />
+        <${Card} card=${hand.vira} deck=${rules.deck} small label=${label} />
       </span>`
     }
     ${
       manilha &&
       html`<small aria-hidden="true">
       ${words().manilha} <strong>${manilha}</strong>
-      ${hand.manilhas.map((card) => html`<${SuitMark} suit=${suitOf(card)} />`)}
+      ${hand.manilhas.map((card) => html`<${SuitMark} suit=${suitOf(card)} deck=${rules.deck} />`)}
     </small>`
     }
   </div>`;
@@ -290,7 +294,10 @@ function Held({ cards, left, view }) {
     </span>`;
   }
   return html`<span class="held seen">
-    ${cards.map(({ card, slot }) => html`<${Card} key=${slot} card=${card} small manilhas=${view.hand?.manilhas} />`)}
+    ${cards.map(
+      ({ card, slot }) =>
+        html`<${Card} key=${slot} card=${card} deck=${view.rules.deck} small manilhas=${view.hand?.manilhas} />`,
+    )}
   </span>`;
 }
 
@@ -307,12 +314,13 @@ function Hand({ game }) {
 /** A card that can be pressed as far as it is among the legal actions. */
 function HandCard({ game, held }) {
   const { card, slot } = held;
+  const { deck } = game.view.rules;
   const { manilhas } = game.view.hand;
   const plays = game.legal("play").filter((action) => (card === null ? action.slot === slot : action.card === card));
   const action = plays.find(({ covered }) => Boolean(covered) === game.covers) ?? null;
   const isSent =
     game.sending?.type === "play" && (card === null ? game.sending.slot === slot : game.sending.card === card);
-  const name = card === null ? words().blindCard(slot + 1) : cardName(card, manilhas);
+  const name = card === null ? words().blindCard(slot + 1) : cardName(card, deck, manilhas);
   const label = action ? (action.covered ? words().playCovered(name) : words().playCard(name)) : name;
   return html`<button
     type="button"
@@ -321,7 +329,7 @@ function HandCard({ game, held }) {
     disabled=${action === null}
     onClick=${() => game.act(action)}
   >
-    <${Card} card=${card} manilhas=${manilhas} label="" />
+    <${Card} card=${card} deck=${deck} manilhas=${manilhas} label="" />
   </button>`;
 }
 
