@@ -14,7 +14,7 @@ const SUITS = {
 const SPANISH_SUITS = {
   C: "M-3.4-8.8C-1.6-10 1.6-10 3.4-8.8 4.4-7.6 3-6.2 3.2-5.2L5.6-6.4 6.3-4.9 3.3-2.6C3.6-1.4 2.7-.2 2.6 1L1.7 8.8C1.3 10-1.3 10-1.7 8.8L-2.6 1C-2.7 0-3.2-.6-3.1-1.4L-6.2-2.3-5.8-4-3.3-3.6C-3.2-5-4.4-7.4-3.4-8.8Z",
   H: "M-7-9H7C7-3 5.2 .6 1.8 1.9V5.6C4.6 6 6.2 7.2 6.2 9H-6.2C-6.2 7.2-4.6 6-1.8 5.6V1.9C-5.2 .6-7-3-7-9ZM-5-7.2V-5.8H5V-7.2Z",
-  S: "M0-10 2-7V3H5.6V5.4H1.3V7.3A1.7 1.7 0 1 1-1.3 7.3V5.4H-5.6V3H-2V-7Z",
+  S: "M0-10.5 2.7-7V3H7V5.6H1.5V7.4A1.9 1.9 0 1 1-1.5 7.4V5.6H-7V3H-2.7V-7Z",
   D: "M0-9A9 9 0 1 0 0 9 9 9 0 1 0 0-9ZM0-7A7 7 0 1 1 0 7 7 7 0 1 1 0-7ZM0-5.4 1.6-1.6 5.4 0 1.6 1.6 0 5.4-1.6 1.6-5.4 0-1.6-1.6Z",
 };
 
@@ -99,7 +99,7 @@ function Rank({ rank, x, y, widest }) {
 function Corner({ rank, suit, deck }) {
   return html`<g class="corner">
     <${Rank} rank=${rank} x=${16} y=${27} widest=${23} />
-    <${Suit} suit=${suit} deck=${deck} x=${16} y=${40} size=${0.95} />
+    <${Suit} suit=${suit} deck=${deck} x=${16} y=${39} size=${0.75} />
   </g>`;
 }
 
@@ -122,7 +122,7 @@ function Face({ card, deck }) {
   return html`<svg class=${classes("face", inkOf(suit, deck))} viewBox="0 0 100 140" aria-hidden="true">
     ${
       pips
-        ? pips.map(([x, y, size = 0.95]) => html`<${Suit} suit=${suit} deck=${deck} x=${x} y=${y} size=${size} />`)
+        ? pips.map(([x, y, size = 0.85]) => html`<${Suit} suit=${suit} deck=${deck} x=${x} y=${y} size=${size} />`)
         : html`<${Court} rank=${rank} suit=${suit} deck=${deck} />`
     }
     <${Corner} rank=${rank} suit=${suit} deck=${deck} />

@@ -216,7 +216,11 @@ export const english = {
   playCovered: (card) => `Play covered: ${card}`,
   cover: "Cover",
   coverHint: "The next card goes face down and is worth nothing.",
-  raiseTo: (call, value) => ({ call: `${call}!`, value: `worth ${value}` }),
+  raiseTo: (value) => `worth ${value}`,
+  raiseCosts: {
+    lose_points: (points) => `costs ${plural(points, "point", "points")}`,
+    lose_game: () => "loses the game",
+  },
   accept: (value) => ({ call: "Accept", value: `worth ${value}` }),
   fold: (value) => ({ call: "Fold", value: `${value} for them` }),
   playEleven: (value) => ({ call: "Play", value: `worth ${value}` }),

@@ -216,7 +216,11 @@ export const portuguese = {
   playCovered: (card) => `Jogar coberta: ${card}`,
   cover: "Cobrir",
   coverHint: "A próxima carta vai virada para baixo e não vale nada.",
-  raiseTo: (call, value) => ({ call: `${call}!`, value: `vale ${value}` }),
+  raiseTo: (value) => `vale ${value}`,
+  raiseCosts: {
+    lose_points: (points) => `custa ${plural(points, "ponto", "pontos")}`,
+    lose_game: () => "perde o jogo",
+  },
   accept: (value) => ({ call: "Aceito", value: `vale ${value}` }),
   fold: (value) => ({ call: "Corro", value: `${value} para eles` }),
   playEleven: (value) => ({ call: "Jogar", value: `vale ${value}` }),

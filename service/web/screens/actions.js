@@ -56,7 +56,7 @@ export class Actions extends Component {
       const call = callOf(next, rules.ladder);
       return {
         call: `${call}!`,
-        value: penalty ? words().mayRaise.penalty[penalty] : words().raiseTo(call, next).value,
+        value: penalty ? words().raiseCosts[penalty](rules.ladder[1]) : words().raiseTo(next),
       };
     }
     if (hand.phase === "eleven") {

@@ -4,7 +4,7 @@ import { getPatiently } from "../api.js";
 import { Card } from "../cards.js";
 import { classes, Component, html } from "../html.js";
 import { keptGame } from "../kept.js";
-import { refusal } from "../say.js";
+import { nameOf, refusal } from "../say.js";
 import { canCheck, check } from "../shuffle.js";
 import { words } from "../words.js";
 import { Title } from "./parts.js";
@@ -12,27 +12,31 @@ import { Title } from "./parts.js";
 export class Record extends Component {
   constructor() {
     super();
-    this.state = { record: null, checked: null, problem: null };
+    this.state = { record: null, view: null, checked: null, problem: null };
   }
 
   async componentDidMount() {
     const { id } = this.props;
     const kept = keptGame(id);
     try {
-      const record = await getPatiently(`games/${id}/record`, kept?.token ?? kept?.hostToken);
-      this.setState({ record });
+      const token = kept?.token ?? kept?.hostToken;
+      const [record, view] = await Promise.all([
+        getPatiently(`games/${id}/record`, token),
+        getPatiently(`games/${id}`, token), // who is a bot, and who looks
+      ]);
+      this.setState({ record, view });
       if (canCheck) this.setState({ checked: await check(record, kept?.commitment ?? null) });
     } catch (error) {
       this.setState({ problem: error.code ?? "other" });
     }
   }
 
-  render({ id }, { record, checked, problem }) {
+  render({ id }, { record, view, checked, problem }) {
     return html`<main class="form-screen record-screen" aria-busy=${!record && !problem}>
       <${Title}>${words().record}<//>
       ${problem && html`<p class="panel problem" role="alert">${refusal(problem)}</p>`}
       ${record && html`<${Checks} record=${record} checked=${checked} id=${id} />`}
-      ${record?.hands.map((hand) => html`<${HandRecord} record=${record} hand=${hand} />`)}
+      ${record?.hands.map((hand) => html`<${HandRecord} record=${record} view=${view} hand=${hand} />`)}
     </main>`;
   }
 }
@@ -78,10 +82,10 @@ function Results({ record, checked }) {
   </div>`;
 }
 
-function HandRecord({ record, hand }) {
+function HandRecord({ record, view, hand }) {
   const { winner, points } = hand;
   const { deck } = record.rules;
-  const names = record.seats.map(({ name, seat }) => name ?? words().seat(seat + 1));
+  const names = record.seats.map(({ seat }) => nameOf(view, seat));
   const team =
     winner === null
       ? words().verdicts.tied

@@ -94,11 +94,10 @@ function Bar({ game, onMenu }) {
 
 /** Points as beans on the table, as many as are needed to win. */
 function Points({ view, team }) {
-  const { teams, target, leg } = view.score;
+  const { teams, target } = view.score;
   const points = teams[team];
-  const inLeg = view.rules.legs > 1 && isOwn(view, team) && ` · ${words().leg(leg)}`;
   return html`<div class=${classes("points", isOwn(view, team) ? "own" : "other")}>
-    <span class="team">${teamName(view, team)}${inLeg}</span>
+    <span class="team">${teamName(view, team)}</span>
     <strong key=${points}>${points}</strong>
     <span class="beans">
       ${Array.from({ length: Math.min(target, 24) }, (_, place) => html`<i class=${place < points ? "won" : ""}></i>`)}
@@ -125,9 +124,14 @@ function Stakes({ view }) {
       </span>
       <small>${kind && html`<em>${kind}</em>`} ${hand.phase !== "over" && whoMayRaise(view)}</small>
     </div>
-    <ol class="tricks">
-      ${[0, 1, 2].map((place) => html`<${TrickResult} view=${view} trick=${hand.tricks[place]} number=${place + 1} />`)}
-    </ol>
+    <div>
+      ${rules.legs > 1 && html`<small class="leg">${words().leg(view.score.leg)}</small>`}
+      <ol class="tricks">
+        ${[0, 1, 2].map(
+          (place) => html`<${TrickResult} view=${view} trick=${hand.tricks[place]} number=${place + 1} />`,
+        )}
+      </ol>
+    </div>
   </div>`;
 }
 
