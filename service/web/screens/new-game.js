@@ -202,7 +202,7 @@ export class NewGame extends Component {
           <span class="hint" role="alert">${words().apiKeyNeeded}</span>
         </p>`
         }
-        ${problem && !needsKey && html`<p class="problem" role="alert">${refusal(problem.code)}</p>`}
+        ${problem && !needsKey && html`<p class="panel problem" role="alert">${refusal(problem.code)}</p>`}
         <button class="primary big" aria-busy=${isBusy}>${isBusy ? words().creating : words().create}</button>
       </form>
     </main>`;
