@@ -52,14 +52,15 @@ def play_pairs(a: str, b: str, rules: RuleSet, pairs: int, jobs: int | None = No
     tallies = (Tally(), Tally())
     parts = [range(first, min(first + SOME, pairs)) for first in range(0, pairs, SOME)]
     with ProcessPoolExecutor(jobs) as pool:
-        for some, counted in pool.map(partial(_play_some, a, b, rules), parts):
+        for some, counted in pool.map(partial(play_some, a, b, rules), parts):
             shares += some
             for tally, part in zip(tallies, counted, strict=True):
                 tally.add(part)
     return shares, tallies
 
 
-def _play_some(a: str, b: str, rules: RuleSet, numbers: range) -> tuple[list[float], Tallies]:
+def play_some(a: str, b: str, rules: RuleSet, numbers: range) -> tuple[list[float], Tallies]:
+    """The same for the pairs of these *numbers*."""
     one, two = PLAYERS[a], PLAYERS[b]
     ours, theirs = Tally(), Tally()
     shares = []
