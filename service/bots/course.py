@@ -88,6 +88,15 @@ class Course:
         left = self.outlook.seats - standing.played - 1
         return self.outlook.values(first_trick(self.results, team), standing.side(team), standing.best, left, held)
 
+    def opener_after_tie(self, opener: Seat, first_best: Seat, last_best: Seat) -> Seat:
+        """Who opens after a tied trick that *opener* opened; *first_best* and *last_best* tied it."""
+        return {
+            TieLeader.OPENER: opener,
+            TieLeader.FIRST_TIED: first_best,
+            TieLeader.LAST_TIED: last_best,
+            TieLeader.HAND_LEADER: self.leader,
+        }[self.tie_leader]
+
 
 def play_out(
     course: Course,
@@ -130,12 +139,7 @@ def play_out(
         winner = _winner(results)
         if winner is not None:
             return winner
-        if holder != BOTH or course.tie_leader is TieLeader.FIRST_TIED:
-            opener = first_best
-        elif course.tie_leader is TieLeader.LAST_TIED:
-            opener = last_best
-        elif course.tie_leader is TieLeader.HAND_LEADER:
-            opener = course.leader
+        opener = first_best if holder != BOTH else course.opener_after_tie(opener, first_best, last_best)
         best, holder, played = NO_CARD, None, 0
 
 

@@ -24,9 +24,8 @@ from service.bots.worlds import Worlds
 from service.engine.actions import Accept, Action, Fold, Play, Raise
 from service.engine.view import Seat, other_team
 
-WORLDS: Final = {2: 64, 4: 64, 6: 64}
-"""How many deals it imagines, by the number of seats."""
-
+WORLDS: Final = 64
+"""Deals that it imagines for a decision."""
 MARGIN: Final = 0.02
 """What a raise must promise more than other ways, since it is judged by guesses at what others think."""
 INDIFFERENCE: Final = 0.008
@@ -113,7 +112,7 @@ class Hard(Player):
 def _imagine(reading: Reading, rng: Random, opponent: Seat, places: Sequence[int | None]) -> list[Deals]:
     """The same deals for each of *places*, the card that the seat plays first; None: its best when its turn comes."""
     worlds, course, ending = Worlds(reading), reading.course, _ending(reading)
-    dealt = [worlds.deal(rng) for _ in range(WORLDS[reading.table.rules.seats])]
+    dealt = [worlds.deal(rng) for _ in range(WORLDS)]
     weights = [world.weight for world in dealt]
     theirs = [course.chance(opponent, world.hands[opponent]) for world in dealt]
     forced = [None if place is None else (reading.seat, place) for place in places]
