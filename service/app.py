@@ -124,7 +124,7 @@ def _open_doors(app: Flask, settings: Settings) -> None:
         if is_preflight and response.status_code == 200:
             response.status_code = 204
             del response.headers["Content-Type"]
-        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers.add("X-Content-Type-Options", "nosniff")
         if response.mimetype == "text/html":
             is_table = request.blueprint == "web"
             response.headers["Content-Security-Policy"] = web.POLICY if is_table else _DOCS_POLICY

@@ -50,12 +50,15 @@ def routes(games: Games, waiting: Waiting, limits: RateLimits, api_keys: Mapping
     @api.after_request
     def _(response: Response) -> Response:
         headers = response.headers
-        if "public" in headers.setdefault("Cache-Control", "private, no-cache"):
+        caching = headers.get("Cache-Control")
+        if caching is None:
+            headers.add("Cache-Control", "private, no-cache")
+        elif "public" in caching:
             return response
         if "Vary" in headers:
             response.vary.add("Authorization")
         else:
-            headers["Vary"] = "Authorization"
+            headers.add("Vary", "Authorization")
         return response
 
     @api.get("/variants")

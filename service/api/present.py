@@ -9,7 +9,7 @@ from typing import Final
 
 from service.bots import Bot
 from service.engine.actions import ACTIONS, Action
-from service.engine.cards import Card
+from service.engine.cards import TEXTS, Card
 from service.engine.rules import CALLS, SEATS, Preset, RuleSet, to_plain
 from service.engine.state import (
     CoveredCard,
@@ -29,6 +29,8 @@ Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
 _RULE_SETS_KEPT: Final = 256
 """Most games have the rules of a preset."""
+
+_TEXTS: Final[Mapping[Card | None, str | None]] = {None: None} | dict(TEXTS)
 
 _Faces = Mapping[tuple[int, Seat], Card]
 """The viewer's own covered cards, by trick (from 0) and seat."""
@@ -88,7 +90,7 @@ def _seat(seat: Seat, chair: SeatView, player: PlayerView | None) -> Json:
         "stand_in": chair.has_stand_in,
         "presence": _PRESENCE[chair.is_present],
         "cards_left": 0 if player is None else player.table.cards_left(seat),
-        "cards": None if cards is None else [{"slot": held.slot, "card": _text(held.card)} for held in cards],
+        "cards": None if cards is None else [{"slot": held.slot, "card": _TEXTS[held.card]} for held in cards],
     }
 
 
@@ -103,8 +105,8 @@ def _hand(table: Table, hand: Hand, faces: _Faces) -> Json:
         "phase": hand.phase,
         "dealer": hand.dealer,
         "value": hand.value,
-        "vira": _text(hand.vira),
-        "manilhas": None if table.manilhas is None else list(map(str, table.manilhas)),
+        "vira": _TEXTS[hand.vira],
+        "manilhas": None if table.manilhas is None else [TEXTS[card] for card in table.manilhas],
         "to_play": hand.to_play,
         "raise": None if pending is None else {"seat": pending.seat, "team": pending.team, "to": pending.to},
         "raised_by": hand.raised_by,
@@ -126,7 +128,7 @@ def _last_hand(hand: LastHand, faces: _Faces) -> Json:
     return {
         "number": hand.number,
         "kind": hand.kind,
-        "vira": _text(hand.vira),
+        "vira": _TEXTS[hand.vira],
         "value": hand.value,
         "tricks": _tricks(hand.tricks, faces),
         "winner": hand.winner,
@@ -143,8 +145,8 @@ def _tricks(tricks: Sequence[Trick], faces: _Faces) -> Json:
             "plays": [
                 {
                     "seat": play.seat,
-                    "card": _text(play.card or faces.get((place, play.seat))),
-                    "covered": play.covered,
+                    "card": _TEXTS[play.card or faces.get((place, play.seat))],
+                    "covered": play.card is None,
                 }
                 for play in trick.plays
             ],
@@ -157,10 +159,6 @@ def _tricks(tricks: Sequence[Trick], faces: _Faces) -> Json:
 
 def _faces(covered: Sequence[CoveredCard]) -> _Faces:
     return {(card.trick, card.seat): card.card for card in covered}
-
-
-def _text(card: Card | None) -> str | None:
-    return None if card is None else str(card)
 
 
 def present_action(action: Action, version: int) -> dict[str, Json]:

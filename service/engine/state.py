@@ -140,7 +140,7 @@ class Hand:
         return self.phase not in (Phase.CUT, Phase.DEAL)
 
     def cards_played(self, seat: Seat) -> int:
-        return sum(play.seat == seat for trick in self.tricks for play in trick.plays)
+        return [play.seat for trick in self.tricks for play in trick.plays].count(seat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class Table:
             assert hand.to_play is not None
             return (hand.to_play,)
         team = self.answering_team
-        return tuple(seat for seat in range(self.rules.seats) if team_of(seat) == team)
+        return () if team is None else tuple(range(team, self.rules.seats, 2))
 
     @property
     def cutter(self) -> Seat:
