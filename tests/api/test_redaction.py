@@ -57,6 +57,12 @@ from tests.table import PlayedTable, table, undealt_table
 Score = tuple[int, int]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two worlds answer alike to the byte; how long a stream's reader shall wait is drawn."""
+    monkeypatch.setattr("service.api.stream.RECONNECT_MS", range(1_000, 1_001))
+
+
 @pytest.fixture(scope="module")
 def worlds() -> Worlds:
     return Worlds()
