@@ -17,6 +17,7 @@ from tests.web.person import DESK, PHONE, Person
 from tests.web.test_two import game_of, put
 
 SIZES = {"phone": PHONE, "desk": DESK}
+SIDEWAYS = {"width": PHONE["height"], "height": PHONE["width"]}
 HANDS = "3C 5C 4H / KD JD 7D / 6H 7H QH / 2S 7S QS"
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 SERIOUS = ("serious", "critical")
@@ -62,13 +63,13 @@ def assert_looks(person: Person, where: str) -> None:
         assert_accessible(person, f"{where}-{scheme}")
 
 
-def four(person: Seat, site: Site, played: PlayedTable, **options: Any) -> Person:
-    """Ana at a table with three others who do nothing."""
+def four(person: Seat, site: Site, played: PlayedTable, seat: int = 0, **options: Any) -> Person:
+    """Ana on a seat of a table with three others who do nothing."""
     game = site.create("paulista")
     game.put(played.state)
     ana = person(name="Ana", **options)
-    ana.sit(game, 0)
-    expect(ana.hand).to_have_count(played.state.table.cards_left(0))
+    ana.sit(game, seat)
+    expect(ana.hand).to_have_count(played.state.table.cards_left(seat))
     return ana
 
 
@@ -88,6 +89,13 @@ def test_the_table(person: Seat, site: Site, size: str) -> None:
     assert_looks(ana, f"menu-{size}")
     ana.page.keyboard.press("Escape")
     expect(ana.page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_phone_on_its_side(person: Seat, site: Site) -> None:
+    ana = four(person, site, table("paulista", HANDS, "4D").plays("4H").raises(), viewport=SIDEWAYS, seat=1)
+    ana.shoot("sideways")
+    assert_fits(ana.page, "sideways")
+    assert_no_scrolling(ana.page)
 
 
 @pytest.mark.parametrize("seats", [2, 6])

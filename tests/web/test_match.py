@@ -48,10 +48,11 @@ def play_to_the_end(person: Person, site: Site, chance: random.Random) -> None:
 
 
 def _pressable(person: Person) -> Sequence[str] | None:
-    person.page.wait_for_function(
-        "() => { const found = window.__pressable(); return found === null || found.length }", polling=20
+    """What can be pressed as soon as there is anything; None when the game is over."""
+    answer = person.page.wait_for_function(
+        "() => { const found = window.__pressable(); return (found === null || found.length) && { found } }", polling=20
     )
-    found: Sequence[str] | None = person.page.evaluate("window.__pressable()")
+    found: Sequence[str] | None = answer.json_value()["found"]
     return found
 
 
