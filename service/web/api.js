@@ -79,9 +79,12 @@ export function pause(ms, signal) {
   });
 }
 
-/** How long to wait before the next try, after so many failures: a second, then 2, 4, 8, at most 30. */
+/**
+ * How long to wait before the next try, after so many failures: one second to two, then two to four, at most 30. By
+ * chance, or all who sit at tables of a service that comes back would ask at once.
+ */
 export function backoff(failures) {
-  return Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** (failures - 1));
+  return Math.min(LONGEST_PAUSE_MS, 1000 * 2 ** (failures - 1) * (1 + Math.random()));
 }
 
 /** *waits* is called before each repetition. */
@@ -92,7 +95,7 @@ async function patiently(attempt, signal, waits = () => {}) {
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
       waits(failures);
-      await pause(error.afterMs || backoff(failures), signal);
+      await pause(Math.max(error.afterMs ?? 0, backoff(failures)), signal);
     }
   }
 }

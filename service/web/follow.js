@@ -101,7 +101,7 @@ export class Follower {
 
   /** Where too many wait already, answers come at once and without news. */
   async restIfEarly(isNews, since) {
-    if (!isNews && performance.now() - since < 1000 * (WAIT_SECONDS - 1)) await pause(1000, this.stopped.signal);
+    if (!isNews && performance.now() - since < 1000 * (WAIT_SECONDS - 1)) await pause(backoff(1), this.stopped.signal);
   }
 
   told(events) {
@@ -138,7 +138,7 @@ export class Follower {
     }
     this.shortStreams = performance.now() - since < SHORTEST_STREAM_MS ? this.shortStreams + 1 : 0;
     if (this.shortStreams > 3) this.canStream = false;
-    if (!this.hears.isOver()) await pause(1000, this.stopped.signal);
+    if (!this.hears.isOver()) await pause(backoff(1), this.stopped.signal);
   }
 
   heard({ event, data, id }) {
