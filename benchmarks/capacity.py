@@ -305,7 +305,7 @@ def storms() -> str:
     for storm in STORMS:
         coming = round(players * storm.comes)
         figures = []
-        for spread in (0.05, 1.0, 5.0) if coming else (0.05,):
+        for spread in (0.05, 2.0, 4.0) if coming else (0.05,):
             chance = Random(coming)
             extra = [(STORM_AT + chance.uniform(0, spread), storm.job_us) for _ in range(coming)]
             calm = queue(players, players * (1 + storm.stays), extra)
@@ -313,7 +313,7 @@ def storms() -> str:
             figures.append(f"{calm.p99_ms:,.0f} / {settled}")
         rows.append([storm.name, f"{coming:,}", *figures, *["-"] * (3 - len(figures))])
     head = ["p99 ms in 10 s / s until nobody waits for 100 ms", "come to a worker"]
-    return table([*head, "at once (50 ms)", "spread over 1 s", "over 5 s"], rows)
+    return table([*head, "at once (50 ms)", "spread over 2 s", "over 4 s"], rows)
 
 
 @dataclass(frozen=True)

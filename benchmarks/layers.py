@@ -39,6 +39,8 @@ _APPS = {
 OUTSIDE = "sockets, HTTP parsing, event loop"
 """The CPU time of the worker that no layer has."""
 
+_NOTHING = (0, 0)
+
 Spent = dict[str, list[list[float]]]
 """By layer: for each request the microseconds that passed, and those of CPU."""
 
@@ -77,21 +79,23 @@ def _burst(load: Load, name: str, service: LiveServer, spent: Spent, whole: Roun
     whole.add((cpu_seconds(service.workers) - before) / burst.answers * 1e6)
     asked = requests.get(f"{service.url}/layers", timeout=10)
     for request in asked.json():
-        for layer, nanoseconds in request.items():
-            spent.setdefault(layer, []).append([each / 1e3 for each in nanoseconds])
+        for layer in LAYERS:
+            spent.setdefault(layer, []).append([each / 1e3 for each in request.get(layer, _NOTHING)])
 
 
 def layers_table(spent: dict[str, Spent], whole: dict[str, Rounds]) -> str:
     """Time that passes, with CPU time in brackets."""
-    rows = [[layer, *(_figures(spent[name].get(layer)) for name in _APPS)] for layer in LAYERS]
+    rows = [[layer, *(_figures(spent[name][layer]) for name in _APPS)] for layer in LAYERS]
     totals = {name: [_sum(spent[name], kind) for kind in (0, 1)] for name in _APPS}
     rows.append(["all layers", *(f"{wall:,.0f} ({cpu:,.0f})" for wall, cpu in totals.values())])
     rows.append([OUTSIDE, *(f"({whole[name].median - totals[name][1]:,.0f})" for name in _APPS)])
     return table(("layer, µs (of CPU)", *_APPS), rows)
 
 
-def _figures(spent: list[list[float]] | None) -> str:
-    return "" if spent is None else " ".join((f"{_median(spent, 0):,.0f}", f"({_median(spent, 1):,.0f})"))
+def _figures(spent: list[list[float]]) -> str:
+    """Empty where most requests do not come."""
+    wall, cpu = _median(spent, 0), _median(spent, 1)
+    return f"{wall:,.0f} ({cpu:,.0f})" if wall else ""
 
 
 def _median(spent: list[list[float]], kind: int) -> float:

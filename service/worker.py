@@ -26,8 +26,9 @@ _LOOKS_EVERY_SECONDS: Final = 0.2
 _UNASKED_SECONDS: Final = 0.5
 """Who has connected or been answered just now may have a request on its way."""
 _A_MOMENT_SECONDS: Final = 1e-6
-"""After each request: one whose next request is there already would keep the other connections waiting. With 0 the loop
-would not look whether they have asked."""
+"""After each request, or a connection whose next request is there already would keep the others waiting. With 0 the
+loop would not look for theirs.
+"""
 
 
 class _Listener(StreamServer):  # type: ignore[misc]

@@ -276,7 +276,7 @@ MEMBERS: Final[dict[str, Callable[[Any], bool]]] = {
 }
 """What each member of a line may be."""
 STORE_ERROR: Final = re.compile(
-    r"game [0-9a-z]{26} is stored as b'1'|(?:[A-Z][a-z]+|[a-z]+|127\.0\.0\.1:\d+|\(?\d+(?=[ ,])|[ .,:'()])+"
+    r"game [0-9a-z]{26} is stored as b'1'|(?:[A-Z](?=[a-z])|[a-z]|127\.0\.0\.1:\d+|\(?\d+(?=[ ,])|[ .,:'()])+"
 )
 """The second one: what the client library says, in plain words."""
 MESSAGE: Final = re.compile(

@@ -50,6 +50,8 @@ LONGEST_METADATA_KEY: Final = 40
 LONGEST_NAME: Final = 24
 ON_TIMEOUT: Final = ("play", "bot")
 GREATEST_VERSION: Final = 2**53 - 1
+_IDEMPOTENCY_KEY: Final = "HTTP_IDEMPOTENCY_KEY"
+"""In a request's environment."""
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Members = dict[str, Value]
@@ -60,11 +62,11 @@ Members = dict[str, Value]
 
 def body() -> Value:
     """The request's JSON. Raises `ProblemError`: 411, 413, 415, 400 `malformed_json`."""
-    return parse(_text())
+    return parse(_sent())
 
 
-def _text() -> bytes:
-    """What says that it is JSON. Raises `ProblemError`: 411, 413, 415."""
+def _sent() -> bytes:
+    """The body, if it is said to be JSON. Raises `ProblemError`: 411, 413, 415."""
     length = request.content_length
     if length is None or "HTTP_TRANSFER_ENCODING" in request.environ:
         raise ProblemError("length_required", "send the body with a Content-Length, not in chunks")
@@ -109,9 +111,6 @@ def retry(caller: str | None, gives_token: bool = False) -> Retry | None:
             f"Idempotency-Key must be {shortest} to {LONGEST_KEY} visible ASCII characters, such as a UUID",
         )
     return Retry(key, f"{request.method} {request.path} {caller or ''}")
-
-
-_IDEMPOTENCY_KEY: Final = "HTTP_IDEMPOTENCY_KEY"
 
 
 def _refuse_other_media() -> None:
@@ -452,7 +451,7 @@ def seating() -> Seating:
 
 def action() -> tuple[Action, int]:
     """applyAction's body: the action and its expected version. Raises `ProblemError`, `MalformedActionError`."""
-    text = _text()
+    text = _sent()
     return _known_action(text) if len(text) <= _MOST_BYTES_KEPT else _action(text)
 
 

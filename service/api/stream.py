@@ -19,7 +19,7 @@ from service.waiting import LOOKS_AGAIN_AFTER_SECONDS, Waiter, Waiting
 MEDIA_TYPE: Final = "text/event-stream"
 LASTS_SECONDS: Final = 300.0
 COMMENT_EVERY_SECONDS: Final = 15.0
-RECONNECT_MS: Final = range(1_000, 3_000)
+RECONNECT_MS: Final = range(1_000, 5_000)
 """Until a reader comes back: by chance, or all readers of a worker that is stopped would come at once."""
 _EVENTS_AT_ONCE: Final = 100
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from dataclasses import replace as replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from dataclasses import replace as replace
+
     from _typeshed import DataclassInstance
 else:
 
     def replace(value, /, **changes):  # to a type checker it is that of `dataclasses`
-        """As `dataclasses.replace`, for a class of two fields or more, all of them arguments of its constructor."""
+        """As `dataclasses.replace`, for a class of two fields or more, all of them positional in its constructor."""
         kind = type(value)
         read, places = _READERS.get(kind) or _reader(kind)
         values = list(read(value))

@@ -41,7 +41,7 @@ FORMAT: Final = 2
 
 _CARDS: Final = tuple(ALL_CARDS.values())
 _NUMBERS: Final = {card: number for number, card in enumerate(_CARDS)}
-_MAYBE_CARDS: Final[dict[int | None, Card | None]] = {None: None, **dict(enumerate(_CARDS))}
+_MAYBE_CARDS: Final[dict[int | None, Card | None]] = {None: None} | dict(enumerate(_CARDS))
 _MAYBE_NUMBERS: Final[dict[Card | None, int | None]] = {None: None} | dict(_NUMBERS)
 _card, _number = _MAYBE_CARDS.__getitem__, _MAYBE_NUMBERS.__getitem__
 
@@ -228,7 +228,7 @@ def decode(game_id: str, stored: bytes, metadata: bytes | None) -> Game:
         read = _READERS[int(form)]
         known = {} if metadata is None else _unpack_metadata(metadata)
         return read(game_id, int(version), nonce, body, known)
-    except (KeyError, ValueError, msgspec.MsgspecError) as error:
+    except (LookupError, ValueError, msgspec.MsgspecError) as error:
         raise UnknownFormatError(f"game {game_id} is stored as {stored.split(b' ')[0][:8]!r}") from error
 
 

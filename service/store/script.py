@@ -80,6 +80,6 @@ def _answer(connection: AbstractConnection, command: Sequence[Argument]) -> obje
     # nothing if it is connected; in this way alone a Sentinel is asked for the master of now
     connection.connect()  # type: ignore[no-untyped-call]
     connection.send_packed_command(connection.pack_command(*command))  # type: ignore[no-untyped-call]
-    time.sleep(0)  # others work while the server does; who waits for its answer waits longer
+    time.sleep(0)  # others work meanwhile; on a busy worker the answer is read a little later for it
     answer: object = connection.read_response()
     return answer

@@ -95,7 +95,7 @@ async function patiently(attempt, signal, waits = () => {}) {
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
       waits(failures);
-      await pause(Math.max(error.afterMs ?? 0, backoff(failures)), signal);
+      await pause(Math.max(error.afterMs || 0, backoff(failures)), signal);
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Cards, drawn. A face is one SVG of 100 × 140, so it is as sharp in a hand as in a corner. */
 
 import { classes, html } from "./html.js";
-import { cardName, isSpanish, rankOf, suitOf } from "./say.js";
+import { cardName, isSpanish, manilhaName, rankOf, suitOf } from "./say.js";
 import { words } from "./words.js";
 
 /** Each suit in a box of 20 × 20 around the origin. */
@@ -141,20 +141,20 @@ function SmallFace({ card, deck }) {
 }
 
 /**
- * A card of *deck* as a picture. *card* null: its back. *covered* with a face: one's own covered card. *label*: in place of its
- * name; "" for a picture that says nothing. *manilhas* of the hand, strongest first: those are crowned.
+ * A card of *deck* as a picture. *card* null: its back. *covered* with a face: one's own covered card. *label*: in place
+ * of its name; "" for a picture that says nothing. *manilhas* of the hand, strongest first: those are crowned.
  */
 export function Card({ card, deck, covered = false, manilhas = null, small = false, label, look = "" }) {
-  const place = card && !covered ? (manilhas?.indexOf(card) ?? -1) : -1;
+  const crown = card && !covered && manilhaName(card, manilhas);
   const said = label ?? nameOfCard(card, deck, covered, manilhas);
   return html`<span
-    class=${classes("card", !card && "back", covered && card && "covered", place >= 0 && "manilha", look)}
+    class=${classes("card", !card && "back", covered && card && "covered", crown && "manilha", look)}
     role=${said ? "img" : undefined}
     aria-label=${said || undefined}
     aria-hidden=${said ? undefined : "true"}
   >
     ${card && (small ? html`<${SmallFace} card=${card} deck=${deck} />` : html`<${Face} card=${card} deck=${deck} />`)}
-    ${place >= 0 && html`<span class="crowned" aria-hidden="true">${words().manilhaNames[place]}</span>`}
+    ${crown && html`<span class="crowned" aria-hidden="true">${crown}</span>`}
   </span>`;
 }
 

@@ -101,7 +101,7 @@ export class Follower {
 
   /** Where too many wait already, answers come at once and without news. */
   async restIfEarly(isNews, since) {
-    if (!isNews && performance.now() - since < 1000 * (WAIT_SECONDS - 1)) await pause(backoff(1), this.stopped.signal);
+    if (!isNews && performance.now() - since < 1000 * (WAIT_SECONDS - 1)) await pause(backoff(2), this.stopped.signal);
   }
 
   told(events) {
@@ -115,6 +115,7 @@ export class Follower {
     const silence = this.current;
     const since = performance.now();
     let isHeldBack = false;
+    let comesBackAfterMs = backoff(1);
     let timer = setTimeout(() => {
       isHeldBack = true;
       silence.abort();
@@ -126,6 +127,7 @@ export class Follower {
         clearTimeout(timer);
         timer = setTimeout(() => silence.abort(), SILENCE_AT_MOST_MS);
         this.alive();
+        if (message.retry) comesBackAfterMs = Number(message.retry);
         this.heard(message);
       }
     } catch (error) {
@@ -138,7 +140,7 @@ export class Follower {
     }
     this.shortStreams = performance.now() - since < SHORTEST_STREAM_MS ? this.shortStreams + 1 : 0;
     if (this.shortStreams > 3) this.canStream = false;
-    if (!this.hears.isOver()) await pause(backoff(1), this.stopped.signal);
+    if (!this.hears.isOver()) await pause(comesBackAfterMs, this.stopped.signal);
   }
 
   heard({ event, data, id }) {
@@ -152,7 +154,7 @@ export class Follower {
   }
 }
 
-/** The messages of an event stream, as `{id, event, data}`; a comment has none of them. */
+/** The messages of an event stream, as `{id, event, data, retry}` with what each has; a comment has none of them. */
 async function* messages(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";

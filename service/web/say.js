@@ -16,8 +16,15 @@ export function rankName(rank) {
 export function cardName(card, deck, manilhas = null) {
   const suits = isSpanish(deck) ? words().spanishSuits : words().suits;
   const name = words().card(rankName(rankOf(card)), suits[suitOf(card)]);
+  const manilha = manilhaName(card, manilhas);
+  return manilha ? `${name}, ${manilha}` : name;
+}
+
+/** What a manilha is called: by its place where they are of clubs, hearts, spades and diamonds. null: it is none. */
+export function manilhaName(card, manilhas) {
   const place = manilhas?.indexOf(card) ?? -1;
-  return place < 0 ? name : `${name}, ${words().manilhaNames[place]}`;
+  if (place < 0) return null;
+  return manilhas.map(suitOf).join("") === "CHSD" ? words().manilhaNames[place] : words().manilha;
 }
 
 /** Several cards in a line: "4♣ 7♥", or where a deck's suits are not among the letters "4 of clubs, 7 of cups". */

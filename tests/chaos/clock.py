@@ -6,6 +6,7 @@ No test waits for a deadline to come: it is written into the store.
 from __future__ import annotations
 
 import random
+import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -48,7 +49,7 @@ def set_deadline(client: redis.Redis, game_id: str, deadline_ms: int) -> None:
     stored = client.get(key)
     assert isinstance(stored, bytes)
     game = replace(codec.decode(game_id, stored, None), deadline_ms=deadline_ms)
-    client.set(key, codec.encode(replace(game, nonce=b"test")), keepttl=True)
+    client.set(key, codec.encode(replace(game, nonce=secrets.token_hex(4).encode())), keepttl=True)
     client.zadd("truco:deadlines", {game_id: deadline_ms})
 
 
