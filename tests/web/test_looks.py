@@ -10,6 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from service.engine.cards import parse_cards
+from service.engine.rules import IronCards
 from tests.api.driver import Site
 from tests.table import PlayedTable, table
 from tests.web.conftest import Seat
@@ -244,6 +246,17 @@ def test_the_spanish_deck_has_suits_of_its_own(person: Seat, site: Site) -> None
     for card in ("12 of clubs", "5 of swords", "4 of cups, copeta"):
         expect(ana.card(card)).to_be_visible()
     expect(ana.page.get_by_role("img", name="Vira 3 of coins, manilha 4")).to_be_visible()
+
+
+def test_manilhas_of_other_suits_have_no_names_of_their_own(person: Seat, site: Site) -> None:
+    """The names go with clubs, hearts, spades and diamonds in that order."""
+    fixed = ("1S", "1C", "7S", "7D")
+    game = site.create("espanhol", visibility="public", rules={"manilhas": list(fixed), "iron_cards": "blind"})
+    rules = {"manilhas": parse_cards(fixed), "iron_cards": IronCards.BLIND}
+    game.put(table("espanhol", "1S 5S 4H / 11D 1D 7D", **rules).state)
+    ana = person()
+    ana.sit(game, 0)
+    expect(ana.card("1 de espadas, manilha")).to_be_visible()
 
 
 def test_rules_that_nobody_can_play_are_shown_where_they_are_wrong(person: Seat) -> None:

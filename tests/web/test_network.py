@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
+import pytest
 from playwright.sync_api import APIResponse, Route, expect
 
 from tests.api.driver import Site, Started
@@ -138,15 +140,22 @@ def test_a_lost_answer_is_asked_for_again(person: Seat, site: Site) -> None:
     assert played_by(site, ana, 0) == ["3C"]
 
 
-def test_an_unavailable_service_is_asked_again(person: Seat, site: Site) -> None:
+@pytest.mark.parametrize("retry_after", ["1", "Wed, 21 Oct 2026 07:28:00 GMT"])
+def test_an_unavailable_service_is_asked_again(person: Seat, site: Site, retry_after: str) -> None:
+    """After a second at least, whatever somebody on the way has written."""
     ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
     problem = {"type": "/problems/storage_unavailable", "code": "storage_unavailable", "status": 503}
+    sent: list[float] = []
+    ana.page.on("request", lambda request: sent.append(time.monotonic()) if ACTIONS.search(request.url) else None)
     ana.page.route(
-        ACTIONS, lambda route: route.fulfill(status=503, json=problem, headers={"Retry-After": "1"}), times=1
+        ACTIONS, lambda route: route.fulfill(status=503, json=problem, headers={"Retry-After": retry_after}), times=1
     )
     ana.card("3 de paus").click()
     bia.says("Sua vez.")
     assert played_by(site, ana, 0) == ["3C"]
+    expect(ana.page.get_by_role("img", name="Você: 3 de paus")).to_be_visible()
+    first, second = sent
+    assert second - first > 0.9
 
 
 def test_a_table_that_has_moved_on_is_shown_as_it_is(person: Seat, site: Site) -> None:
