@@ -65,16 +65,13 @@ def test_a_reload_in_the_middle_of_a_hand(person: Seat, site: Site) -> None:
 def test_offline_for_ten_seconds_and_back(person: Seat, site: Site) -> None:
     """What was pressed without a network is done once, when it is back; what happened meanwhile is told."""
     ana, bia = two(person, site, table("mano-a-mano", HANDS, "5D"))
-    ana.page.clock.install()
-    ana.reload()
-    expect(ana.hand).to_have_count(3)
     keys = keys_of(ana, ACTIONS)
     ana.context.set_offline(True)
     expect(ana.page.get_by_text("Sem conexão.").first).to_be_visible()
     ana.card("3 de paus").click()
     ana.says("Sem resposta. Enviando de novo…")
     expect(ana.hand.first).to_be_disabled()
-    ana.page.clock.run_for(10_000)
+    ana.page.wait_for_timeout(10_000)
     ana.says("Sem resposta. Enviando de novo…")
     bia.says("Vez de Ana.")
     ana.context.set_offline(False)
