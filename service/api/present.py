@@ -9,7 +9,7 @@ from typing import Final
 
 from service.bots import Bot
 from service.engine.actions import ACTIONS, Action
-from service.engine.cards import TEXTS, Card
+from service.engine.cards import ALL_CARDS, Card
 from service.engine.rules import CALLS, SEATS, Preset, RuleSet, to_plain
 from service.engine.state import (
     CoveredCard,
@@ -30,7 +30,7 @@ Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 _RULE_SETS_KEPT: Final = 256
 """Most games have the rules of a preset."""
 
-_TEXTS: Final[Mapping[Card | None, str | None]] = {None: None} | dict(TEXTS)
+_TEXTS: Final[Mapping[Card | None, str | None]] = {None: None} | {card: text for text, card in ALL_CARDS.items()}
 
 _Faces = Mapping[tuple[int, Seat], Card]
 """The viewer's own covered cards, by trick (from 0) and seat."""
@@ -106,7 +106,7 @@ def _hand(table: Table, hand: Hand, faces: _Faces) -> Json:
         "dealer": hand.dealer,
         "value": hand.value,
         "vira": _TEXTS[hand.vira],
-        "manilhas": None if table.manilhas is None else [TEXTS[card] for card in table.manilhas],
+        "manilhas": None if table.manilhas is None else [_TEXTS[card] for card in table.manilhas],
         "to_play": hand.to_play,
         "raise": None if pending is None else {"seat": pending.seat, "team": pending.team, "to": pending.to},
         "raised_by": hand.raised_by,

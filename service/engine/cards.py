@@ -83,8 +83,6 @@ ALL_CARDS: Final = {
 }
 """Every card of every deck by its text; a card's place in it is its number in stored states, so only append."""
 
-TEXTS: Final = {card: text for text, card in ALL_CARDS.items()}
-
 
 @cache
 def _cards(deck: Deck) -> tuple[Card, ...]:
